@@ -1,0 +1,87 @@
+/**
+ * The error table: every failure a caller can meet, once.
+ *
+ * A new failure is one row here: status, retry advice, hint. Nothing but `HoldfastError` may cross a module
+ * boundary; anything else is a bug and is shown as a bare 500.
+ */
+
+export interface ErrorSpec {
+  readonly status: number
+  readonly retry: 'never' | 'after-delay' | 'after-change'
+  readonly hint: string
+}
+
+export const ERRORS = {
+  invalid_request: { status: 400, retry: 'after-change', hint: 'Correct the field that the message names.' },
+  backend_unknown: { status: 400, retry: 'after-change', hint: '`holdfast doctor` lists the backends.' },
+  config_invalid: { status: 400, retry: 'after-change', hint: '`holdfast config show` prints every setting with its value and source.' },
+  mount_refused: { status: 400, retry: 'after-change', hint: 'Mount a directory under an allowed root; see THREAT-MODEL.md, "Mounts".' },
+  unauthorized: { status: 401, retry: 'after-change', hint: 'Send the API key as `Authorization: Bearer …`.' },
+  origin_refused: { status: 403, retry: 'never', hint: 'Call the API from a program, or from a page of the same origin.' },
+  host_refused: {
+    status: 403,
+    retry: 'after-change',
+    hint: 'Address the server as localhost or 127.0.0.1, or set `host` to the name it is to be reached by.',
+  },
+  not_found: { status: 404, retry: 'never', hint: 'Check the address against the API reference.' },
+  session_incompatible: { status: 409, retry: 'after-change', hint: 'Leave the named fields out, or use another session key.' },
+  home_locked: { status: 409, retry: 'after-change', hint: 'Stop the other server, or give this one its own HOLDFAST_HOME.' },
+  sandbox_gone: { status: 410, retry: 'never', hint: 'The sandbox no longer exists; create a new one.' },
+  payload_too_large: { status: 413, retry: 'after-change', hint: 'Send less in one request.' },
+  capability_unsupported: { status: 422, retry: 'after-change', hint: '`holdfast doctor` lists what each backend can do on this machine.' },
+  image_missing: { status: 422, retry: 'after-change', hint: 'Load or build the image on the engine first, or name another with `image`.' },
+  command_not_started: {
+    status: 422,
+    retry: 'after-change',
+    hint: 'Check the program, its path and the working directory inside the sandbox.',
+  },
+  file_operation_failed: { status: 422, retry: 'after-change', hint: 'Check the path inside the sandbox.' },
+  connection_refused: { status: 422, retry: 'after-delay', hint: 'Nothing listens on that port inside the sandbox yet.' },
+  process_unknown: { status: 404, retry: 'never', hint: 'List the processes; this one ended long ago or never was.' },
+  backend_unavailable: { status: 503, retry: 'after-delay', hint: '`holdfast doctor` names the reason and the fix.' },
+  server_stopping: { status: 503, retry: 'after-delay', hint: 'Retry once the server has started again.' },
+  listen_failed: { status: 503, retry: 'after-change', hint: 'Choose another address with --host and --port.' },
+  server_unreachable: { status: 503, retry: 'after-delay', hint: 'Start the server with `holdfast up`.' },
+  capacity_exhausted: { status: 429, retry: 'after-delay', hint: 'Wait until something ends, or raise the limit.' },
+  guest_protocol_violated: {
+    status: 502,
+    retry: 'never',
+    hint: 'The sandbox sent something it must not; it is cut off. Create a new one.',
+  },
+  guest_unreachable: { status: 502, retry: 'after-delay', hint: 'The sandbox does not answer; it may have died.' },
+  request_cancelled: { status: 499, retry: 'never', hint: 'The caller went away; nothing was started.' },
+  internal: { status: 500, retry: 'after-delay', hint: 'This is a bug; the server log has the cause under this request id.' },
+} as const satisfies Record<string, ErrorSpec>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** RFC 9457 problem document. */
+export interface Problem extends ErrorSpec {
+  readonly type: string
+  readonly title: string
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** The one error type that may cross a module boundary. */
+export class HoldfastError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'HoldfastError'
+  readonly code: C
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: C, message: string, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.details = details
+  }
+
+  toProblem(): Problem {
+    return { type: `urn:holdfast:error:${this.code}`, title: this.message, code: this.code, details: this.details, ...ERRORS[this.code] }
+  }
+}
+
+/** Compares the code, not the class, so that two copies of this package in one tree do no harm. */
+export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+  if (!(error instanceof Error) || error.name !== 'HoldfastError' || !('code' in error)) return false
+  return code === undefined || error.code === code
+}

@@ -1,0 +1,74 @@
+/**
+ * Bundles the command and the server into `packages/cli/dist/`, which is what `npm run up` runs.
+ *
+ * Node can run the TypeScript sources as they are, and tests do; but its type stripper alone costs a server 40 MB that it
+ * never gives back. Why: docs/adr/0001-node-24-without-a-build.md
+ */
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { step } from './set-up/say.mjs'
+import { hashFiles } from './set-up/stamp.mjs'
+
+const KEPT = 3
+/** Some dependencies are CommonJS and ask for built-in modules with `require`. */
+const BANNER = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+
+/**
+ * @param {string} root the repository
+ * @returns {Promise<string>} the program to run, relative to the repository
+ */
+export async function bundle(root) {
+  const sources = sourceFiles(join(root, 'packages')).toSorted()
+  const hash = hashFiles([...sources, join(root, 'package-lock.json')], [BANNER])
+  const dist = join('packages', 'cli', 'dist')
+  // Named by content: a server that still runs from an older bundle keeps the chunks it loads lazily.
+  const name = hash.slice(0, 16)
+  if (!existsSync(join(root, dist, name))) {
+    await step('Bundling the server', () => build(root, join(root, dist, name)))
+    dropOldest(join(root, dist))
+  }
+  return join(dist, name, 'main.mjs')
+}
+
+/**
+ * @param {string} root
+ * @param {string} output
+ */
+async function build(root, output) {
+  const { build: runEsbuild } = await import('esbuild')
+  const temporary = `${output}.${process.pid}`
+  await runEsbuild({
+    entryPoints: [join(root, 'packages', 'cli', 'src', 'main.ts')],
+    outdir: temporary,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    outExtension: { '.js': '.mjs' },
+    banner: { js: BANNER },
+    logLevel: 'warning',
+  })
+  rmSync(output, { recursive: true, force: true })
+  renameSync(temporary, output)
+}
+
+/** @param {string} dist */
+function dropOldest(dist) {
+  const byAge = readdirSync(dist)
+    .map((name) => ({ path: join(dist, name), madeMs: statSync(join(dist, name)).mtimeMs }))
+    .toSorted((a, b) => b.madeMs - a.madeMs)
+  for (const { path } of byAge.slice(KEPT)) rmSync(path, { recursive: true, force: true })
+}
+
+/**
+ * @param {string} directory
+ * @returns {string[]}
+ */
+function sourceFiles(directory) {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) return entry.name === 'dist' || entry.name === 'node_modules' ? [] : sourceFiles(path)
+    return /\.(ts|json)$/.test(entry.name) && !entry.name.endsWith('.test.ts') ? [path] : []
+  })
+}

@@ -1,0 +1,34 @@
+/**
+ * Which backends the suites run on. The first test file that asks makes the test machine start its engines; a run that asks for none starts none.
+ *
+ * ```ts
+ * for (const backend of await backendsUnderTest()) {
+ *   describe.skipIf(backend.skipReason !== null)(`${backend.kind} keeps the contract${because(backend)}`, …)
+ * }
+ * ```
+ */
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { inject } from 'vitest'
+import type { BackendUnderTest } from './machine.ts'
+
+export type { BackendUnderTest } from './machine.ts'
+
+/** In the order of automatic choice. */
+export async function backendsUnderTest(): Promise<readonly BackendUnderTest[]> {
+  const answer: { readonly backends: readonly BackendUnderTest[] } | { readonly error: string } = JSON.parse(
+    await text(connect(inject('testMachineSocket'))),
+  )
+  if ('error' in answer) throw new Error(answer.error)
+  return answer.backends
+}
+
+/** For the name of a suite: empty when it runs, else ` (skipped: reason)`. */
+export function because({ skipReason }: BackendUnderTest): string {
+  return skipReason === null ? '' : ` (skipped: ${skipReason})`
+}
+
+/** Backends whose absence is a failure: `HOLDFAST_REQUIRE_BACKENDS=bubblewrap,docker`. */
+export function requiredBackends(): readonly string[] {
+  return (process.env.HOLDFAST_REQUIRE_BACKENDS ?? '').split(',').filter((kind) => kind !== '')
+}

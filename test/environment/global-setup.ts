@@ -1,0 +1,57 @@
+/**
+ * Runs once around all tests: cleans up after killed runs, answers the test files that ask for backends, and ends the private engines.
+ *
+ * Test files run in processes of their own, so they ask through a socket. Engines start with the first question.
+ */
+import { writeFileSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import type { TestProject } from 'vitest/node'
+import { cleanUp, cleanUpAbandoned } from './clean-up.ts'
+import { prepareMachine, type BackendUnderTest } from './machine.ts'
+import { createRunDirectory } from './run-directory.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    testMachineSocket: string
+  }
+}
+
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  await cleanUpAbandoned()
+  const directory = await createRunDirectory()
+  const server = await serve(join(directory, 'ask.sock'), () => prepareAndNote(directory))
+  project.provide('testMachineSocket', join(directory, 'ask.sock'))
+  return async () => {
+    server.close()
+    await cleanUp(directory)
+  }
+}
+
+async function serve(socketPath: string, prepare: () => Promise<readonly BackendUnderTest[]>): Promise<Server> {
+  let answer: Promise<string> | undefined
+  const server = createServer((socket) => {
+    answer ??= prepare().then(
+      (backends) => JSON.stringify({ backends }),
+      (error: unknown) => JSON.stringify({ error: String(error) }),
+    )
+    void reply(socket, answer)
+  })
+  server.listen(socketPath)
+  await once(server, 'listening')
+  return server
+}
+
+async function reply(socket: Socket, answer: Promise<string>): Promise<void> {
+  socket.on('error', () => {}) // the test file is gone; nobody waits for the answer
+  socket.end(await answer)
+}
+
+/** `npm test` reads the note to say at the end which backends were covered. */
+async function prepareAndNote(directory: string): Promise<readonly BackendUnderTest[]> {
+  const backends = await prepareMachine(directory)
+  const reportDirectory = process.env.HOLDFAST_TEST_REPORT
+  if (reportDirectory !== undefined) writeFileSync(join(reportDirectory, 'backends.json'), JSON.stringify(backends))
+  return backends
+}
