@@ -1,0 +1,449 @@
+/*
+ * Connections: bytes in, frames out.
+ *
+ * Output is pulled: nothing is framed before the socket can take it, so the memory of a connection does not depend
+ * on what programs print. DATA goes out straight from the journals, one frame per ready stream in turn.
+ */
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_QUEUE_BYTES (4u << 20)
+#define BATCH_FRAMES 8
+#define TURN_FRAMES 4
+#define SMALL_BYTES 4096u
+
+static struct connection connections[MAX_CONNECTIONS];
+static struct watch listener_watch;
+static bool allows_local_peers;
+static uint8_t boot[16];
+
+static void doom(struct connection *c) { c->is_doomed = true; }
+
+/* --- streams --- */
+
+void stream_wake(struct stream *s) {
+  s->connection->wants_flush = true;
+  if (s->is_ready) return;
+  s->is_ready = true;
+  s->next_ready = NULL;
+  if (s->connection->ready_last) s->connection->ready_last->next_ready = s;
+  else s->connection->ready_first = s;
+  s->connection->ready_last = s;
+}
+
+static struct stream *next_ready(struct connection *c) {
+  struct stream *s = c->ready_first;
+  if (!s) return NULL;
+  c->ready_first = s->next_ready;
+  if (!c->ready_first) c->ready_last = NULL;
+  s->is_ready = false;
+  return s;
+}
+
+struct stream *stream_open(struct connection *c, struct execution *e, uint32_t id, uint32_t window) {
+  struct stream *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
+  uint32_t largest = e->journal.capacity / 2;
+  *s = (struct stream){
+    .next_of_connection = c->streams, .next_of_execution = e->readers, .connection = c, .execution = e, .id = id,
+    .window = window == 0 || window > largest ? largest : window,
+  };
+  c->streams = s;
+  c->stream_count++;
+  e->readers = s;
+  return s;
+}
+
+struct stream *stream_find(struct connection *c, uint32_t id) {
+  for (struct stream *s = c->streams; s; s = s->next_of_connection)
+    if (s->id == id) return s;
+  return NULL;
+}
+
+void stream_close(struct stream *s) {
+  struct connection *c = s->connection;
+  struct execution *e = s->execution;
+  for (struct stream **link = &c->streams; *link; link = &(*link)->next_of_connection)
+    if (*link == s) { *link = s->next_of_connection; break; }
+  for (struct stream **link = &e->readers; *link; link = &(*link)->next_of_execution)
+    if (*link == s) { *link = s->next_of_execution; break; }
+  if (s->is_ready) {
+    struct stream *before = NULL;
+    for (struct stream *i = c->ready_first; i && i != s; i = i->next_ready) before = i;
+    if (before) before->next_ready = s->next_ready; else c->ready_first = s->next_ready;
+    if (c->ready_last == s) c->ready_last = before;
+  }
+  c->stream_count--;
+  loop_defer_free(s);
+  /* What this reader held back may flow now. */
+  outlet_unblock(&e->outlets[0]);
+  outlet_unblock(&e->outlets[1]);
+}
+
+/* --- the queue of control frames --- */
+
+static bool queue_bytes(struct connection *c, const uint8_t *bytes, size_t length) {
+  if (c->queue_start > 0 && c->queue_start + c->queue_length + length > c->queue_room) {
+    memmove(c->queue, c->queue + c->queue_start, c->queue_length);
+    c->queue_start = 0;
+  }
+  if (c->queue_length + length > c->queue_room) {
+    size_t room = c->queue_room ? c->queue_room : 4096;
+    while (room < c->queue_length + length) room *= 2;
+    uint8_t *moved = room <= MAX_QUEUE_BYTES ? realloc(c->queue, room) : NULL;
+    if (!moved) {
+      doom(c);
+      return false;
+    }
+    c->queue = moved;
+    c->queue_room = room;
+  }
+  memcpy(c->queue + c->queue_start + c->queue_length, bytes, length);
+  c->queue_length += length;
+  c->wants_flush = true;
+  return true;
+}
+
+void connection_send(struct connection *c, struct frame_builder *frame) { queue_bytes(c, frame->bytes, frame->length); }
+
+void connection_end_stream(struct connection *c, uint32_t stream, int error, const char *message) {
+  struct frame_builder frame;
+  frame_begin(&frame, FRAME_END, stream);
+  frame_u32(&frame, TAG_ERRNO, (uint32_t)error);
+  if (message[0]) frame_text(&frame, TAG_MESSAGE, message);
+  frame_end(&frame);
+  connection_send(c, &frame);
+}
+
+/* --- what a stream has to say, in order --- */
+
+static void send_started(struct stream *s) {
+  struct frame_builder frame;
+  frame_begin(&frame, FRAME_STARTED, s->id);
+  frame_u64(&frame, TAG_ID, s->execution->id);
+  frame_u32(&frame, TAG_PID, (uint32_t)s->execution->pid);
+  frame_u64(&frame, TAG_SEQ, s->cursor);
+  frame_u64(&frame, TAG_SKIPPED, s->skipped);
+  frame_u32(&frame, TAG_WINDOW, s->window);
+  if (!s->execution->is_tcp) frame_u32(&frame, TAG_COUNT, s->execution->inlet.credit);
+  if (s->execution->tag[0]) frame_text(&frame, TAG_TAG, s->execution->tag);
+  frame_end(&frame);
+  connection_send(s->connection, &frame);
+  s->has_sent_started = true;
+}
+
+static void send_credit(struct stream *s) {
+  struct inlet *inlet = &s->execution->inlet;
+  struct frame_builder frame;
+  frame_begin(&frame, FRAME_CREDIT, s->id);
+  frame_u32(&frame, TAG_COUNT, inlet->taken);
+  frame_end(&frame);
+  connection_send(s->connection, &frame);
+  inlet->credit += inlet->taken;
+  inlet->taken = 0;
+}
+
+static void send_exit(struct stream *s) {
+  const struct execution *e = s->execution;
+  bool by_signal = !e->is_status_unknown && WIFSIGNALED(e->status);
+  struct frame_builder frame;
+  frame_begin(&frame, FRAME_EXIT, s->id);
+  frame_u8(&frame, TAG_STATUS, e->is_status_unknown ? 2 : by_signal);
+  frame_u32(&frame, TAG_CODE, (uint32_t)(by_signal ? WTERMSIG(e->status) : WEXITSTATUS(e->status)));
+  frame_u8(&frame, TAG_FLAGS, e->exit_flags);
+  frame_u64(&frame, TAG_SEQ, e->journal.head);
+  frame_u8(&frame, TAG_SURVIVORS, e->survivors);
+  frame_u64(&frame, TAG_USEC, (uint64_t)(e->ended_us - e->started_us));
+  frame_end(&frame);
+  connection_send(s->connection, &frame);
+}
+
+/* Queues every control frame of a stream that is due. Returns false when that ended the stream. */
+static bool stream_speak(struct stream *s) {
+  struct execution *e = s->execution;
+  if (s->error) {
+    connection_end_stream(s->connection, s->id, s->error, s->message);
+    stream_close(s);
+    execution_settle(e);
+    return false;
+  }
+  if (!e->has_started) return true;
+  if (!s->has_sent_started) send_started(s);
+  if (e->inlet.taken >= 65536u) send_credit(s);
+  if (s->cursor < e->journal.head) return true;
+  if (e->is_tcp && e->peer_sent_fin && !s->has_sent_fin) {
+    struct frame_builder frame;
+    frame_begin(&frame, FRAME_EOF, s->id);
+    frame.bytes[5] = CHANNEL_STDOUT;
+    frame_end(&frame);
+    connection_send(s->connection, &frame);
+    s->has_sent_fin = true;
+  }
+  if (!e->is_finished) return true;
+  if (!e->is_tcp) send_exit(s);
+  connection_end_stream(s->connection, s->id, 0, "");
+  stream_close(s);
+  execution_settle(e);
+  return false;
+}
+
+static bool stream_has_data(const struct stream *s) {
+  return s->has_sent_started && s->cursor < s->execution->journal.head && s->cursor < s->acknowledged + s->window;
+}
+
+/* --- writing --- */
+
+/* Writes the queue; true when it is empty. */
+static bool write_queue(struct connection *c) {
+  while (c->queue_length > 0) {
+    ssize_t written = send(c->watch.fd, c->queue + c->queue_start, c->queue_length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) doom(c);
+      return false;
+    }
+    c->queue_start += (size_t)written;
+    c->queue_length -= (size_t)written;
+  }
+  c->queue_start = 0;
+  if (c->queue_room > 65536) {
+    free(c->queue);
+    c->queue = NULL;
+    c->queue_room = 0;
+  }
+  return true;
+}
+
+struct data_frame {
+  struct stream *stream;
+  uint8_t header[FRAME_HEADER_BYTES];
+  const uint8_t *bytes;
+  size_t length;
+};
+
+static void frame_data(struct stream *s, struct data_frame *frame) {
+  uint64_t limit = s->acknowledged + s->window - s->cursor;
+  uint8_t channel;
+  frame->stream = s;
+  frame->bytes = journal_peek(&s->execution->journal, s->cursor, limit < MAX_DATA_BYTES ? (size_t)limit : MAX_DATA_BYTES,
+                              &frame->length, &channel);
+  frame_header_write(frame->header, (uint32_t)frame->length, FRAME_DATA, channel, s->id);
+  s->cursor += frame->length;
+}
+
+/*
+ * Collects one batch of DATA from the ready streams, a few frames each in turn. Small frames are copied to the queue
+ * while nothing larger waits, so that a short command's output, EXIT and END leave in one write.
+ */
+static int collect(struct connection *c, struct data_frame *frames) {
+  int count = 0;
+  while (count < BATCH_FRAMES && c->ready_first) {
+    struct stream *s = next_ready(c);
+    if (!stream_speak(s)) continue;
+    for (int turn = 0; turn < TURN_FRAMES && count < BATCH_FRAMES && stream_has_data(s); turn++) {
+      frame_data(s, &frames[count]);
+      if (count == 0 && frames[0].length <= SMALL_BYTES) {
+        queue_bytes(c, frames[0].header, FRAME_HEADER_BYTES);
+        queue_bytes(c, frames[0].bytes, frames[0].length);
+        stream_wake(s);
+        break;
+      }
+      count++;
+    }
+  }
+  return count;
+}
+
+/* Takes back what the socket did not; a frame that was begun is completed from the queue, whatever happens to its stream. */
+static bool take_back(struct connection *c, struct data_frame *frames, int count, size_t sent) {
+  bool took_all = true;
+  for (int i = 0; i < count; i++) {
+    size_t whole = FRAME_HEADER_BYTES + frames[i].length;
+    if (sent >= whole) {
+      sent -= whole;
+      continue;
+    }
+    took_all = false;
+    if (sent == 0) frames[i].stream->cursor -= frames[i].length;
+    else if (sent < FRAME_HEADER_BYTES) {
+      queue_bytes(c, frames[i].header + sent, FRAME_HEADER_BYTES - sent);
+      queue_bytes(c, frames[i].bytes, frames[i].length);
+    } else queue_bytes(c, frames[i].bytes + (sent - FRAME_HEADER_BYTES), whole - sent);
+    sent = 0;
+  }
+  return took_all;
+}
+
+/* Sends one batch; true when the socket took all of it. */
+static bool write_batch(struct connection *c) {
+  struct data_frame frames[BATCH_FRAMES];
+  struct iovec parts[BATCH_FRAMES * 2];
+  int count = collect(c, frames);
+  /* Control frames queued meanwhile (STARTED, CREDIT, EXIT of others) precede the data. */
+  bool has_room = write_queue(c);
+  size_t sent = 0;
+  if (has_room && count > 0) {
+    for (int i = 0; i < count; i++) {
+      parts[2 * i] = (struct iovec){frames[i].header, FRAME_HEADER_BYTES};
+      parts[2 * i + 1] = (struct iovec){(void *)(uintptr_t)frames[i].bytes, frames[i].length};
+    }
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = (size_t)count * 2};
+    ssize_t result = sendmsg(c->watch.fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (result < 0 && errno != EAGAIN && errno != EINTR) doom(c);
+    if (result > 0) sent = (size_t)result;
+  }
+  bool took_all = take_back(c, frames, count, sent) && has_room;
+  for (int i = 0; i < count; i++) stream_wake(frames[i].stream);
+  return took_all;
+}
+
+/* The reader is gone: what lives only for it goes too. */
+void stream_abandon(struct stream *s) {
+  struct execution *e = s->execution;
+  stream_close(s);
+  if (e->is_tcp) {
+    e->has_started = e->peer_sent_fin = true;
+    watch_close(&e->outlets[0].watch);
+    inlet_close(&e->inlet);
+  } else if (e->is_ephemeral) execution_order_kill(e, e->grace_ms);
+  execution_settle(e);
+}
+
+static void connection_drop(struct connection *c) {
+  while (c->streams) stream_abandon(c->streams);
+  for (struct execution *e = executions; e; e = e->next)
+    for (struct kill_waiter **link = &e->waiters; *link;) {
+      struct kill_waiter *waiter = *link;
+      if (waiter->connection != c) {
+        link = &waiter->next;
+        continue;
+      }
+      *link = waiter->next;
+      free(waiter);
+    }
+  watch_close(&c->watch);
+  free(c->input);
+  free(c->queue);
+  *c = (struct connection){.watch.fd = -1};
+}
+
+static void flush(struct connection *c) {
+  c->wants_flush = false;
+  bool has_room = write_queue(c);
+  while (has_room && !c->is_doomed && c->ready_first) has_room = write_batch(c);
+  if (c->is_doomed) {
+    connection_drop(c);
+    return;
+  }
+  /* Data that waits for an acknowledgement is woken by it; what waits for the socket is woken by EPOLLOUT. */
+  bool waits_for_socket = c->queue_length > 0 || (c->ready_first && !has_room);
+  watch_arm(&c->watch, waits_for_socket ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+void connections_flush(void) {
+  for (int i = 0; i < MAX_CONNECTIONS; i++)
+    if (connections[i].is_used && (connections[i].wants_flush || connections[i].is_doomed)) flush(&connections[i]);
+}
+
+/* --- reading --- */
+
+static bool reserve_input(struct connection *c, size_t room) {
+  if (room <= c->input_room) return true;
+  uint8_t *moved = realloc(c->input, room);
+  if (!moved) return false;
+  c->input = moved;
+  c->input_room = room;
+  return true;
+}
+
+/* Handles every whole frame in the buffer; false when the server broke the protocol. */
+static bool handle_input(struct connection *c) {
+  size_t start = 0;
+  bool is_sound = true;
+  while (is_sound && c->input_length - start >= FRAME_HEADER_BYTES) {
+    struct frame_header header;
+    if (!frame_header_parse(c->input + start, &header)) return false;
+    size_t whole = FRAME_HEADER_BYTES + header.length;
+    if (c->input_length - start < whole) {
+      if (!reserve_input(c, whole)) return false;
+      break;
+    }
+    is_sound = request_handle(c, &header, c->input + start + FRAME_HEADER_BYTES);
+    start += whole;
+  }
+  c->input_length -= start;
+  memmove(c->input, c->input + start, c->input_length);
+  if (c->input_length == 0 && c->input_room > FRAME_HEADER_BYTES + MAX_DATA_BYTES) {
+    free(c->input);
+    c->input = NULL;
+    c->input_room = 0;
+  }
+  return is_sound;
+}
+
+static void on_connection(struct watch *watch, uint32_t events) {
+  struct connection *c = (struct connection *)(void *)watch;
+  c->wants_flush = true;
+  if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR))) return;
+  if (!reserve_input(c, FRAME_HEADER_BYTES + MAX_DATA_BYTES)) {
+    doom(c);
+    return;
+  }
+  ssize_t got = recv(watch->fd, c->input + c->input_length, c->input_room - c->input_length, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    doom(c);
+    return;
+  }
+  c->input_length += (size_t)got;
+  if (!handle_input(c)) doom(c);
+}
+
+/* A peer with a pid in our namespace is a program of this very sandbox; the server always lives outside. */
+static bool is_outsider(int fd) {
+  struct ucred peer;
+  socklen_t length = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid == 0;
+}
+
+static void on_listener(struct watch *watch, uint32_t events) {
+  (void)events;
+  int fd = accept4(watch->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd < 0) return;
+  struct connection *c = NULL;
+  for (int i = 0; !c && i < MAX_CONNECTIONS; i++)
+    if (!connections[i].is_used) c = &connections[i];
+  if (!c || (!allows_local_peers && !is_outsider(fd))) {
+    close(fd);
+    return;
+  }
+  *c = (struct connection){.watch = {.fd = fd, .ready = on_connection}, .is_used = true};
+  struct frame_builder frame;
+  frame_begin(&frame, FRAME_HELLO, 0);
+  frame_u32(&frame, TAG_VERSION, PROTOCOL_VERSION);
+  frame_bytes(&frame, TAG_BOOT, boot, sizeof boot);
+  frame_end(&frame);
+  connection_send(c, &frame);
+}
+
+void connections_listen(int listener, bool local_peers) {
+  allows_local_peers = local_peers;
+  for (int i = 0; i < MAX_CONNECTIONS; i++) connections[i].watch.fd = -1;
+  for (size_t have = 0; have < sizeof boot;) {
+    ssize_t got = getrandom(boot + have, sizeof boot - have, 0);
+    if (got > 0) have += (size_t)got;
+  }
+  fcntl(listener, F_SETFL, O_NONBLOCK);
+  listener_watch = (struct watch){.fd = listener, .ready = on_listener};
+  watch_arm(&listener_watch, EPOLLIN);
+}

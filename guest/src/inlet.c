@@ -1,0 +1,104 @@
+/* Inlets: what the server sends towards a program, at the program's own pace and never beyond the granted credit. */
+#include "guest.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Grant in large steps: a chatty program must not cost a frame per line. */
+#define CREDIT_STEP 65536u
+
+static void account(struct inlet *inlet, size_t taken) {
+  inlet->taken += (uint32_t)taken;
+  if (inlet->taken >= CREDIT_STEP) execution_wake_readers(inlet->execution);
+}
+
+static void finish(struct inlet *inlet) {
+  struct execution *execution = inlet->execution;
+  if (execution->is_tcp) shutdown(inlet->watch.fd, SHUT_WR);
+  if (execution->has_terminal) {
+    /* End of file on a terminal is a character; more may be typed after it. */
+    ssize_t written = write(inlet->watch.fd, "\x04", 1);
+    (void)written;
+    inlet->is_ending = false;
+    return;
+  }
+  inlet_close(inlet);
+  if (execution->is_tcp) execution_settle(execution);
+}
+
+static void on_ready(struct watch *watch, uint32_t events) {
+  struct inlet *inlet = (struct inlet *)(void *)watch;
+  (void)events;
+  while (inlet->length > 0) {
+    ssize_t written = write(watch->fd, inlet->pending + inlet->start, inlet->length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) return;
+    if (written < 0) {
+      /* The program closed its stdin: like a pipe, the rest goes nowhere. */
+      account(inlet, inlet->length);
+      inlet_close(inlet);
+      return;
+    }
+    inlet->start += (size_t)written;
+    inlet->length -= (size_t)written;
+    account(inlet, (size_t)written);
+  }
+  free(inlet->pending);
+  inlet->pending = NULL;
+  inlet->start = 0;
+  watch_disarm(watch);
+  if (inlet->is_ending) finish(inlet);
+}
+
+void inlet_open(struct inlet *inlet, struct execution *execution, int fd) {
+  *inlet = (struct inlet){.watch = {.fd = fd, .ready = on_ready}, .execution = execution, .credit = STDIN_CREDIT};
+}
+
+bool inlet_write(struct inlet *inlet, const uint8_t *bytes, size_t length) {
+  if (length > inlet->credit) return false;
+  inlet->credit -= (uint32_t)length;
+  if (inlet->watch.fd < 0 || inlet->is_ending) {
+    account(inlet, length);
+    return true;
+  }
+  while (length > 0 && inlet->length == 0) {
+    ssize_t written = write(inlet->watch.fd, bytes, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) break;
+    if (written < 0) {
+      account(inlet, length);
+      inlet_close(inlet);
+      return true;
+    }
+    bytes += written;
+    length -= (size_t)written;
+    account(inlet, (size_t)written);
+  }
+  if (length == 0) return true;
+  if (!inlet->pending && !(inlet->pending = malloc(STDIN_CREDIT))) return false;
+  if (inlet->start + inlet->length + length > STDIN_CREDIT) {
+    memmove(inlet->pending, inlet->pending + inlet->start, inlet->length);
+    inlet->start = 0;
+  }
+  memcpy(inlet->pending + inlet->start + inlet->length, bytes, length);
+  inlet->length += length;
+  if (!inlet->watch.is_armed) watch_arm(&inlet->watch, EPOLLOUT);
+  return true;
+}
+
+void inlet_end(struct inlet *inlet) {
+  if (inlet->watch.fd < 0 || inlet->is_ending) return;
+  inlet->is_ending = true;
+  if (inlet->length == 0) finish(inlet);
+}
+
+void inlet_close(struct inlet *inlet) {
+  free(inlet->pending);
+  inlet->pending = NULL;
+  inlet->start = inlet->length = 0;
+  watch_close(&inlet->watch);
+}

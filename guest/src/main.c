@@ -1,0 +1,127 @@
+/*
+ * The guest: first process of every local sandbox.
+ *
+ *   holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers]
+ *   holdfast-guest APPLET …        (also by the name it is called with)
+ */
+#include "applets.h"
+#include "guest.h"
+#include "lockdown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static _Noreturn void die(const char *what) {
+  dprintf(2, "holdfast-guest: cannot %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+static int listen_at(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(path) >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    die("listen");
+  }
+  strcpy(address.sun_path, path);
+  unlink(path);
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  /* Its directory and the check of peers decide who may connect: a server need not be our own user. */
+  mode_t before = umask(0111);
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 64) != 0) die("listen");
+  umask(before);
+  return fd;
+}
+
+/* Lifts a descriptor above those that supervisors use for their own. */
+static int lift(int fd, const char *what) {
+  int lifted = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+  if (lifted < 0) die(what);
+  close(fd);
+  return lifted;
+}
+
+/* Fills every place below FIRST_DESCRIPTOR, so that nothing opened later lands there. */
+static void occupy_low_descriptors(void) {
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) null = open("/", O_PATH | O_CLOEXEC);
+  if (null < 0) die("open /dev/null");
+  for (int fd = 0; fd < FIRST_DESCRIPTOR; fd++)
+    if (fd != null) dup3(null, fd, O_CLOEXEC);
+  if (null >= FIRST_DESCRIPTOR) close(null);
+}
+
+/* Start-up code is mapped and never run again: hand its pages back, so that an idle sandbox costs little. */
+static void release_start_up_pages(void) {
+  extern char __executable_start, etext;
+  uintptr_t first = (uintptr_t)&__executable_start;
+  madvise((void *)first, (uintptr_t)&etext - first, MADV_DONTNEED);
+}
+
+static _Noreturn void serve(int argc, char **argv) {
+  int listener = -1;
+  const char *path = NULL;
+  bool allows_local_peers = false;
+  defaults.uid = geteuid();
+  defaults.gid = getegid();
+  for (int i = 0; i < argc; i++) {
+    const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    if (strcmp(argv[i], "--allow-local-peers") == 0) {
+      allows_local_peers = true;
+      continue;
+    }
+    errno = EINVAL;
+    if (!value) die(argv[i]);
+    if (strcmp(argv[i], "--listen") == 0) path = value;
+    else if (strcmp(argv[i], "--listen-fd") == 0) listener = atoi(value);
+    else if (strcmp(argv[i], "--uid") == 0) defaults.uid = (uid_t)strtoul(value, NULL, 10);
+    else if (strcmp(argv[i], "--gid") == 0) defaults.gid = (gid_t)strtoul(value, NULL, 10);
+    else die(argv[i]);
+    i++;
+  }
+  if (path) listener = listen_at(path);
+  if (listener < 0) die("serve without --listen or --listen-fd");
+  listener = lift(listener, "keep the listener");
+  int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+  if (self < 0) die("open /proc/self/exe");
+  defaults.self_fd = lift(self, "keep the binary");
+  defaults.may_change_user = geteuid() == 0;
+  if (!defaults.may_change_user && defaults.uid != geteuid()) {
+    errno = EPERM;
+    die("serve another user without being root");
+  }
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "guest");
+  if (chdir("/") != 0) die("enter /");
+  umask(022);
+  const char *failed = lockdown();
+  if (failed) die(failed);
+  occupy_low_descriptors();
+  loop_open();
+  connections_listen(listener, allows_local_peers);
+  release_start_up_pages();
+  loop_run();
+}
+
+int main(int argc, char **argv) {
+  if (argc < 1) return 2;
+  const char *slash = strrchr(argv[0], '/');
+  int result = applet_run(slash ? slash + 1 : argv[0], argc, argv);
+  if (result >= 0) return result;
+  if (argc > 1 && strcmp(argv[1], "serve") == 0) serve(argc - 2, argv + 2);
+  result = argc > 1 ? applet_run(argv[1], argc - 1, argv + 1) : -1;
+  if (result >= 0) return result;
+  dprintf(2, "usage: holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers]\n");
+  return 2;
+}

@@ -1,0 +1,230 @@
+#include "supervisor.h"
+
+#include "tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Written by the vforked child, which shares our memory until it has become the program. */
+static volatile struct { uint8_t step; int error; } failure;
+
+static pid_t main_pid;
+static bool main_is_running;
+static uint32_t killed_count;
+
+/* Nobody hears it when the guest is gone; the tree is then killed all the same. */
+static void tell(int control, const struct report *report) {
+  if (send(control, report, sizeof *report, MSG_NOSIGNAL) < 0) return;
+}
+
+static const char *variable(char *const *env, const char *name) {
+  size_t length = strlen(name);
+  for (; *env; env++)
+    if (strncmp(*env, name, length) == 0 && (*env)[length] == '=') return *env + length + 1;
+  return NULL;
+}
+
+/* execve along PATH as the program's own environment gives it. Returns only on failure, with errno. */
+static void execute_along_path(const struct program *program) {
+  const char *name = program->argv[0];
+  if (strchr(name, '/')) {
+    execve(name, program->argv, program->env);
+    return;
+  }
+  const char *path = variable(program->env, "PATH");
+  int worst = ENOENT;
+  for (const char *part = path ? path : "/usr/local/bin:/usr/bin:/bin"; part;) {
+    const char *colon = strchr(part, ':');
+    size_t length = colon ? (size_t)(colon - part) : strlen(part);
+    char full[PATH_MAX];
+    int written = snprintf(full, sizeof full, "%.*s/%s", (int)length, length ? part : ".", name);
+    if (written > 0 && (size_t)written < sizeof full) {
+      execve(full, program->argv, program->env);
+      if (errno == EACCES) worst = EACCES;
+      else if (errno != ENOENT && errno != ENOTDIR) return;
+    }
+    part = colon ? colon + 1 : NULL;
+  }
+  errno = worst;
+}
+
+static bool fail(uint8_t step) {
+  failure.step = step;
+  failure.error = errno;
+  return false;
+}
+
+static bool become_user(const struct program *program) {
+  if (!program->changes_user) return true;
+  return setgroups(1, &program->gid) == 0 && setresgid(program->gid, program->gid, program->gid) == 0 &&
+         setresuid(program->uid, program->uid, program->uid) == 0;
+}
+
+/* The vforked child. Async-signal-safe calls only; on failure it leaves a note and exits. */
+static bool become_program(const struct program *program) {
+  setsid();
+  if (dup2(program->input, 0) < 0 || dup2(program->output, 1) < 0 || dup2(program->errors, 2) < 0) return fail(STEP_FORK);
+  syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (program->has_terminal && ioctl(0, TIOCSCTTY, 0) != 0) return fail(STEP_TERMINAL);
+  for (int i = 0; i < program->rlimit_count; i++)
+    if (setrlimit((__rlimit_resource_t)program->rlimits[i].resource, &program->rlimits[i].limit) != 0)
+      return fail(STEP_RLIMIT);
+  if (!become_user(program)) return fail(STEP_USER);
+  if (chdir(program->cwd) != 0) return fail(STEP_CWD);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  if (program->self_fd >= 0) syscall(SYS_execveat, program->self_fd, "", program->argv, program->env, AT_EMPTY_PATH);
+  else execute_along_path(program);
+  return fail(STEP_EXEC);
+}
+
+static int64_t now_ms(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* Collects the dead and reports the end of the main process. False once the kernel says that no child is left at all. */
+static bool reap(int control) {
+  int status, main_status = 0;
+  bool main_ended = false;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != main_pid || !main_is_running) continue;
+    main_is_running = false;
+    main_ended = true;
+    main_status = status;
+  }
+  bool any_left = pid == 0;
+  if (main_ended) {
+    struct report report = {.kind = REPORT_EXITED, .status = main_status, .survivors = any_left};
+    tell(control, &report);
+  }
+  return any_left;
+}
+
+static void signal_tree(int signal) {
+  struct pid_list list = {0};
+  tree_descendants(getpid(), NULL, &list);
+  for (size_t i = 0; i < list.count; i++) kill(list.pids[i], signal);
+  pid_list_free(&list);
+}
+
+static void wait_for_child(int signals, int timeout_ms) {
+  struct pollfd poll_fd = {.fd = signals, .events = POLLIN};
+  if (poll(&poll_fd, 1, timeout_ms) > 0) {
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof info) < 0) return;
+  }
+}
+
+/* SIGTERM, the grace, then SIGKILL round after round until the kernel says that no child is left. */
+static void kill_tree(int control, int signals, uint32_t grace_ms) {
+  if (grace_ms > 0) {
+    signal_tree(SIGTERM);
+    signal_tree(SIGCONT);
+    for (int64_t end = now_ms() + grace_ms, left; (left = end - now_ms()) > 0;) {
+      if (!reap(control)) return;
+      wait_for_child(signals, (int)left);
+    }
+  }
+  while (reap(control)) {
+    killed_count += (uint32_t)tree_kill_round(getpid(), NULL);
+    wait_for_child(signals, 2);
+  }
+}
+
+static void obey(int control, int signals, const struct order *order) {
+  switch (order->kind) {
+    case ORDER_SIGNAL_MAIN: if (main_is_running) kill(main_pid, order->signal); break;
+    case ORDER_SIGNAL_TREE: signal_tree(order->signal); break;
+    case ORDER_KILL: kill_tree(control, signals, order->grace_ms); break;
+    default: break;
+  }
+}
+
+/* Puts what is needed at 0..4 and closes everything else that came from the guest, whose descriptors all lie above. */
+static void keep_only(struct program *program, int *control) {
+  dup2(program->input, 0);
+  dup2(program->output, 1);
+  dup2(program->errors, 2);
+  dup2(*control, 3);
+  if (program->self_fd >= 0) dup2(program->self_fd, 4);
+  syscall(SYS_close_range, program->self_fd >= 0 ? 5u : 4u, ~0u, 0);
+  program->input = 0;
+  program->output = 1;
+  program->errors = 2;
+  *control = 3;
+  if (program->self_fd >= 0) program->self_fd = 4;
+}
+
+_Noreturn void supervise(const struct program *given, int control) {
+  struct program program = *given;
+  keep_only(&program, &control);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "supervisor");
+  setpgid(0, 0);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &mask, NULL);
+  int signals = signalfd(-1, &mask, SFD_CLOEXEC);
+  signal(SIGPIPE, SIG_DFL);
+
+  pid_t pid = vfork();
+  if (pid == 0) {
+    become_program(&program);
+    _exit(127);
+  }
+  if (pid < 0) fail(STEP_FORK);
+  if (pid < 0 || failure.error != 0) {
+    struct report report = {.kind = REPORT_FAILED, .step = failure.step, .error = failure.error};
+    if (pid > 0) waitpid(pid, NULL, 0);
+    tell(control, &report);
+    _exit(0);
+  }
+  main_pid = pid;
+  main_is_running = true;
+  struct report report = {.kind = REPORT_STARTED, .pid = pid};
+  tell(control, &report);
+  /* The program's ends of the pipes are the program's alone now; ours would keep them from ever closing. */
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int i = 0; i < 3; i++) {
+    if (null >= 0) dup2(null, i); else close(i);
+  }
+  if (null > 2) close(null);
+
+  while (reap(control)) {
+    struct pollfd wait[2] = {{.fd = control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    if (poll(wait, 2, -1) < 0) continue;
+    if (wait[1].revents) {
+      struct signalfd_siginfo info;
+      if (read(signals, &info, sizeof info) < 0 && errno != EAGAIN) _exit(1);
+    }
+    struct order order;
+    if (wait[0].revents & POLLIN && recv(control, &order, sizeof order, 0) == (ssize_t)sizeof order)
+      obey(control, signals, &order);
+    else if (wait[0].revents & (POLLHUP | POLLERR)) kill_tree(control, signals, 0);
+  }
+  report = (struct report){.kind = REPORT_EMPTY, .killed = killed_count};
+  tell(control, &report);
+  _exit(0);
+}
