@@ -1,0 +1,147 @@
+/**
+ * An `ExecRequest` to the fields of an EXEC frame, refused with one clear sentence where Linux or the guest would refuse it.
+ *
+ * ingress → access → policy → sessions → sandboxes → [guest] → result
+ */
+import { Tag } from './fields.ts'
+import type { Field } from './fields.ts'
+import type { ExecRequest, RlimitName } from './inside.ts'
+import { invalid, requireAbsolute, requireCount, requireNoNul, requireTag, requireTerminalSize } from './require.ts'
+
+/** Linux's MAX_ARG_STRLEN, the NUL included. */
+const MAX_ARGUMENT_BYTES = 131_072
+const MAX_ARGUMENTS_AND_ENVIRONMENT_BYTES = 1_000_000
+const DEFAULT_CWD = '/workspace'
+
+const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: '/home/user',
+  USER: 'user',
+  LOGNAME: 'user',
+  LANG: 'C.UTF-8',
+}
+const TERMINAL_ENVIRONMENT: Readonly<Record<string, string>> = { ...DEFAULT_ENVIRONMENT, TERM: 'xterm-256color' }
+
+/** Linux's RLIMIT numbers. */
+const RLIMITS: Readonly<Record<RlimitName, number>> = {
+  cpu: 0,
+  fsize: 1,
+  data: 2,
+  stack: 3,
+  core: 4,
+  nproc: 6,
+  nofile: 7,
+  memlock: 8,
+  as: 9,
+}
+const RLIMIT_INFINITY = 0xffff_ffff_ffff_ffffn
+
+export function execFields(request: ExecRequest, windowBytes: number): Field[] {
+  const fields: Field[] = []
+  const argumentBytes = addArguments(fields, request.argv)
+  const environmentBytes = addEnvironment(fields, request.env ?? {}, request.pty ? TERMINAL_ENVIRONMENT : DEFAULT_ENVIRONMENT)
+  requireTotal(argumentBytes + environmentBytes)
+  const cwd = request.cwd ?? DEFAULT_CWD
+  requireAbsolute('cwd', cwd)
+  fields.push([Tag.CWD, cwd], [Tag.WINDOW, windowBytes])
+  addOptions(fields, request)
+  return fields
+}
+
+/** Adds ARGV and returns what it takes in the program's memory. */
+export function addArguments(fields: Field[], argv: readonly string[]): number {
+  if (argv.length === 0 || argv[0] === '') throw invalid('argv must name a program, but is empty')
+  let total = 0
+  for (const [index, argument] of argv.entries()) {
+    total += requireArgument(`argv[${index}]`, argument)
+    fields.push([Tag.ARGV, argument])
+  }
+  return total
+}
+
+function addEnvironment(fields: Field[], env: Readonly<Record<string, string>>, defaults: Readonly<Record<string, string>>): number {
+  let total = 0
+  const add = (name: string, value: string): void => {
+    const assignment = `${name}=${value}`
+    total += requireArgument(`env ${JSON.stringify(name.slice(0, 100))}`, assignment)
+    fields.push([Tag.ENV, assignment])
+  }
+  for (const [name, value] of Object.entries(env)) {
+    if (name === '' || name.includes('='))
+      throw invalid(`an env name must be non-empty and without "=", but one is ${JSON.stringify(name.slice(0, 100))}`)
+    add(name, value)
+  }
+  for (const name in defaults) if (!Object.hasOwn(env, name)) add(name, defaults[name] ?? '')
+  return total
+}
+
+/** Bytes with the NUL that ends it. */
+function requireArgument(what: string, text: string): number {
+  requireNoNul(what, text)
+  const bytes = Buffer.byteLength(text) + 1
+  if (bytes > MAX_ARGUMENT_BYTES)
+    throw invalid(`${what} has ${bytes - 1} bytes, above Linux's limit of ${MAX_ARGUMENT_BYTES - 1}; pass it by stdin or a file`)
+  return bytes
+}
+
+function requireTotal(bytes: number): void {
+  if (bytes <= MAX_ARGUMENTS_AND_ENVIRONMENT_BYTES) return
+  throw invalid(`argv and env have ${bytes} bytes together, above the limit of ${MAX_ARGUMENTS_AND_ENVIRONMENT_BYTES}`)
+}
+
+function addOptions(fields: Field[], request: ExecRequest): void {
+  if (request.user !== undefined) {
+    requireNoNul('user', request.user)
+    if (request.user === '') throw invalid('user must be a name, but is empty')
+    fields.push([Tag.USER, request.user])
+  }
+  if (request.tag !== undefined) {
+    requireTag(request.tag)
+    fields.push([Tag.TAG, request.tag])
+  }
+  if (request.pty) {
+    requireTerminalSize(request.pty)
+    fields.push([Tag.PTY, terminalBytes(request.pty.cols, request.pty.rows)])
+  } else if (request.stdin === 'pipe') {
+    fields.push([Tag.STDIN, 1])
+  }
+  addLimits(fields, request)
+  if (request.ephemeral) fields.push([Tag.EPHEMERAL, 1])
+}
+
+function addLimits(fields: Field[], request: ExecRequest): void {
+  if (request.timeoutMs !== undefined) {
+    requireCount('timeoutMs', request.timeoutMs)
+    fields.push([Tag.TIMEOUT_MS, request.timeoutMs])
+  }
+  if (request.graceMs !== undefined) {
+    requireCount('graceMs', request.graceMs)
+    fields.push([Tag.GRACE_MS, request.graceMs])
+  }
+  for (const [name, limit] of Object.entries(request.rlimits ?? {})) fields.push([Tag.RLIMIT, rlimitBytes(name, limit)])
+}
+
+function terminalBytes(cols: number, rows: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt16LE(cols, 0)
+  bytes.writeUInt16LE(rows, 2)
+  return bytes
+}
+
+function rlimitBytes(name: string, [soft, hard]: readonly [soft: number, hard: number]): Buffer {
+  const resource = Object.entries(RLIMITS).find(([known]) => known === name)?.[1]
+  if (resource === undefined) throw invalid(`rlimit ${JSON.stringify(name)} is none of ${Object.keys(RLIMITS).join(', ')}`)
+  if (soft > hard) throw invalid(`rlimit ${name} has the soft value ${soft} above its hard value ${hard}`)
+  const bytes = Buffer.alloc(20)
+  bytes.writeUInt32LE(resource, 0)
+  bytes.writeBigUInt64LE(rlimitValue(name, soft), 4)
+  bytes.writeBigUInt64LE(rlimitValue(name, hard), 12)
+  return bytes
+}
+
+function rlimitValue(name: string, value: number): bigint {
+  if (value === Infinity) return RLIMIT_INFINITY
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw invalid(`rlimit ${name} must be a whole number from 0 on or Infinity, but is ${value}`)
+  return BigInt(value)
+}

@@ -1,0 +1,105 @@
+/**
+ * Files as the sandbox sees them. Every operation runs inside, as the sandbox's user, so that no symlink leads out.
+ *
+ * ingress → access → policy → sessions → sandboxes → [guest] → result
+ */
+import { runApplet } from './applet.ts'
+import type { Channel } from './channel.ts'
+import { parseEntry } from './entries.ts'
+import { readFile } from './file-read.ts'
+import { search } from './file-search.ts'
+import { watchFiles } from './file-watch.ts'
+import { writeFile } from './file-write.ts'
+import type { Entry, Files, GrepMatch } from './inside.ts'
+import { modeText } from './mode-text.ts'
+import { RecordParser } from './records.ts'
+import { invalid, requireAbsolute } from './require.ts'
+import { violated } from './violation.ts'
+
+const DEFAULT_ROOT = '/workspace'
+const DEFAULT_LIST_LIMIT = 10_000
+const DEFAULT_SEARCH_LIMIT = 1_000
+const MAX_LIMIT = 100_000
+const MAX_DEPTH = 1_000
+
+export function guestFiles(channel: Channel): Files {
+  return {
+    read: (path, options) => readFile(channel, path, options),
+    write: (path, content, options) => writeFile(channel, path, content, options),
+    stat: (path, options) => stat(channel, path, options?.follow ?? false),
+    async list(path, { depth = 1, limit = DEFAULT_LIST_LIMIT } = {}) {
+      requireAbsolute('path', path)
+      requireBetween('depth', depth, MAX_DEPTH)
+      requireBetween('limit', limit, MAX_LIMIT)
+      return search(channel, { argv: ['list', path, `${depth}`, `${limit}`], path }, limit, parseEntry)
+    },
+    async mkdir(path, { parents, mode = 0o755 } = {}) {
+      requireAbsolute('path', path)
+      await runApplet(channel, { argv: ['mkdir', path, modeText(mode), flags({ p: parents })], path })
+    },
+    async move(from, to, { parents, exclusive } = {}) {
+      requireAbsolute('from', from)
+      requireAbsolute('to', to)
+      await runApplet(channel, { argv: ['move', from, to, flags({ p: parents, x: exclusive })], path: from })
+    },
+    async remove(path, { recursive, force } = {}) {
+      requireAbsolute('path', path)
+      await runApplet(channel, { argv: ['remove', path, flags({ r: recursive, f: force })], path })
+    },
+    async chmod(path, mode, { recursive } = {}) {
+      requireAbsolute('path', path)
+      await runApplet(channel, { argv: ['chmod', path, modeText(mode), flags({ r: recursive })], path })
+    },
+    async chown(path, uid, gid, { recursive } = {}) {
+      requireAbsolute('path', path)
+      await runApplet(channel, { argv: ['chown', path, ownerText('uid', uid), ownerText('gid', gid), flags({ r: recursive })], path })
+    },
+    async glob(pattern, { root = DEFAULT_ROOT, limit = DEFAULT_SEARCH_LIMIT, skipIgnored } = {}) {
+      requireAbsolute('root', root)
+      requireBetween('limit', limit, MAX_LIMIT)
+      return search(channel, { argv: ['glob', root, pattern, `${limit}`, flags({ i: skipIgnored })], path: root }, limit, parseEntry)
+    },
+    async grep(pattern, { root = DEFAULT_ROOT, include = '', limit = DEFAULT_SEARCH_LIMIT, skipIgnored, ignoreCase, literal } = {}) {
+      requireAbsolute('root', root)
+      requireBetween('limit', limit, MAX_LIMIT)
+      const letters = flags({ i: skipIgnored, c: ignoreCase, l: literal })
+      return search(channel, { argv: ['grep', root, pattern, include, `${limit}`, letters], path: root }, limit, parseMatch)
+    },
+    watch: (path, options) => watchFiles(channel, path, options),
+  }
+}
+
+async function stat(channel: Channel, path: string, isFollowing: boolean): Promise<Entry> {
+  requireAbsolute('path', path)
+  const entries: Entry[] = []
+  const parser = new RecordParser(3, (strings) => {
+    if (entries.length > 0) throw violated('stat printed more than one entry')
+    entries.push(parseEntry(strings))
+  })
+  await runApplet(channel, { argv: ['stat', path, flags({ f: isFollowing })], path }, (bytes) => parser.push(bytes))
+  const [entry] = entries
+  if (!entry) throw violated('stat printed no entry')
+  return entry
+}
+
+function parseMatch([line = '', path = '', text = '']: readonly string[]): GrepMatch {
+  if (!/^\d{1,15}$/.test(line) || path === '') throw violated('grep printed a match that is none')
+  return { path, line: Number(line), text }
+}
+
+/** The letters whose option is set. */
+function flags(letters: Readonly<Record<string, boolean | undefined>>): string {
+  return Object.keys(letters)
+    .filter((letter) => letters[letter])
+    .join('')
+}
+
+function requireBetween(what: string, value: number, maximum: number): void {
+  if (!Number.isInteger(value) || value < 1 || value > maximum)
+    throw invalid(`${what} must be a whole number from 1 to ${maximum}, but is ${value}`)
+}
+
+function ownerText(what: string, id: number): string {
+  if (!Number.isInteger(id) || id < -1 || id > 0xffff_fffe) throw invalid(`${what} must be an id, or -1 to keep it, but is ${id}`)
+  return `${id}`
+}

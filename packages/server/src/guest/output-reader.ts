@@ -1,0 +1,125 @@
+/**
+ * From the wire to one consumer: hands output over as it comes, keeps what comes too early, and never exceeds the window.
+ *
+ * ingress → access → policy → sessions → sandboxes → [guest] → result
+ *
+ * Callbacks and no promises, because every byte of every program passes here. The window is what may be on the way or kept;
+ * an ACK goes out whenever a quarter of it was consumed.
+ * A guest that is short of memory may keep to a smaller window than the one we allow; it says so when it starts.
+ */
+import { OutputQueue } from './output-queue.ts'
+import type { OutputChannel } from './output-queue.ts'
+import { violated } from './violation.ts'
+
+/** For a guest that does not say its window: a quarter of the smallest that any guest has. */
+const CAUTIOUS_ACKNOWLEDGE_BYTES = 16_384
+
+export interface OutputConsumer {
+  /** True: chunks are the consumer's own. False: a chunk is valid only during the call, and nothing is copied. */
+  readonly keepsBytes: boolean
+  /** `seq` is the number after this chunk. False pauses until `resume`. Must not throw. */
+  chunk(channel: OutputChannel, bytes: Buffer, seq: number): boolean
+  /** Everything was handed over and no more comes. Called once. */
+  finished(): void
+}
+
+export class OutputReader {
+  readonly #windowBytes: number
+  #acknowledgeBytes: number
+  readonly #acknowledge: (seq: number) => void
+  readonly #queue = new OutputQueue()
+  #receivedSeq = 0
+  #consumedSeq = 0
+  #acknowledgedSeq = 0
+  #consumer: OutputConsumer | null = null
+  #isPaused = false
+  #isHanding = false
+  #isComplete = false
+  #isFinished = false
+
+  constructor(windowBytes: number, acknowledge: (seq: number) => void) {
+    this.#windowBytes = windowBytes
+    this.#acknowledgeBytes = Math.min(windowBytes / 4, CAUTIOUS_ACKNOWLEDGE_BYTES)
+    this.#acknowledge = acknowledge
+  }
+
+  get receivedSeq(): number {
+    return this.#receivedSeq
+  }
+
+  /** The number of the first byte to come, and the window the guest keeps to if it said so. */
+  startAt(seq: number, guestWindowBytes: number | undefined): void {
+    this.#receivedSeq = seq
+    this.#consumedSeq = seq
+    this.#acknowledgedSeq = seq
+    if (guestWindowBytes !== undefined) this.#acknowledgeBytes = Math.min(this.#windowBytes, guestWindowBytes) / 4
+  }
+
+  /** Bytes from the guest, valid during the call. Throws when they exceed the window. */
+  deliver(channel: OutputChannel, bytes: Buffer): void {
+    if (bytes.length === 0) throw violated('a DATA frame is empty')
+    this.#receivedSeq += bytes.length
+    if (this.#receivedSeq - this.#acknowledgedSeq > this.#windowBytes)
+      throw violated(`output exceeds the window of ${this.#windowBytes} bytes`)
+    if (this.#consumer === null || this.#isPaused || this.#isHanding || !this.#queue.isEmpty) this.#queue.push(channel, bytes)
+    else this.#hand(this.#consumer, channel, this.#consumer.keepsBytes ? copyOf(bytes) : bytes)
+  }
+
+  /** No more output follows what was delivered. */
+  complete(): void {
+    this.#isComplete = true
+    this.#pump()
+  }
+
+  /** Drops what is kept; the consumer hears the end at once. */
+  abandon(): void {
+    this.#queue.clear()
+    this.#isComplete = true
+    this.#isPaused = false
+    this.#pump()
+  }
+
+  consume(consumer: OutputConsumer): void {
+    if (this.#consumer) throw new Error('the output of an execution has one reader, and it has one already')
+    this.#consumer = consumer
+    this.#pump()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#pump()
+  }
+
+  #pump(): void {
+    const consumer = this.#consumer
+    if (consumer === null || this.#isHanding) return
+    while (!this.#isPaused && !this.#queue.isEmpty) {
+      const { channel, bytes } = this.#queue.shift()
+      this.#hand(consumer, channel, bytes)
+    }
+    if (!this.#isComplete || this.#isFinished || this.#isPaused || !this.#queue.isEmpty) return
+    this.#isFinished = true
+    consumer.finished()
+  }
+
+  #hand(consumer: OutputConsumer, channel: OutputChannel, bytes: Buffer): void {
+    this.#consumedSeq += bytes.length
+    this.#isHanding = true
+    if (!consumer.chunk(channel, bytes, this.#consumedSeq)) this.#isPaused = true
+    this.#isHanding = false
+    if (this.#isComplete || this.#consumedSeq - this.#acknowledgedSeq < this.#acknowledgeBytes) return
+    this.#acknowledgedSeq = this.#consumedSeq
+    this.#acknowledge(this.#consumedSeq)
+  }
+}
+
+/** Not from Node's pool: a byte kept there would keep the pool's whole slab. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
