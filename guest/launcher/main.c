@@ -1,0 +1,91 @@
+/*
+ * holdfast-launcher: starts one sandbox and leaves.
+ *
+ * The server spawns it once per sandbox (`packages/server/src/sandboxes/backends/jail/launch.ts`). It binds the
+ * guest's socket, makes and joins the cgroups, stages the mount sources, starts bubblewrap or nsjail as nobody's
+ * child, waits until the guest inside speaks, says so in one JSON line and ends. From then on the sandbox needs
+ * neither the launcher nor the server.
+ *
+ * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
+ * whichever line, the server finds and destroys all of it by the sandbox's name.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+#include "guest-socket.h"
+#include "jail.h"
+#include "network.h"
+#include "plan.h"
+#include "process.h"
+#include "report.h"
+#include "staging.h"
+
+enum { HELLO_TIMEOUT_MS = 20000 };
+
+/* Ends with the server, so that a restarted server never meets a launcher of the one before. */
+static void die_with(pid_t parent) {
+  if (parent == 0) return;
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail("start", "cannot follow the server: %s", strerror(errno));
+  if (getppid() != parent) fail("start", "the server is gone");
+}
+
+static int open_directory(int at, const char *path) {
+  int directory = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory < 0) fail("state", "cannot open %s: %s", path, strerror(errno));
+  return raise_descriptor(directory);
+}
+
+int main(int argc, char **argv) {
+  static struct plan plan;
+  static struct staged staged;
+  struct jail jail;
+  struct network network;
+
+  /* Whatever the server left open for its children is not the jail's. */
+  if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) fail("start", "cannot close inherited descriptors: %s", strerror(errno));
+  signal(SIGPIPE, SIG_IGN);
+  plan_parse(&plan, argc, argv);
+  die_with(plan.parent);
+
+  int state = open_directory(AT_FDCWD, plan.state_directory);
+  int run = open_directory(state, "run");
+  int record = record_open(state);
+  int listener = guest_socket_listen(run);
+
+  cgroups_make(&plan);
+  staging_prepare(&plan, &staged);
+
+  jail_fork(&jail, &plan, &staged, listener);
+  close(listener);
+  record_process(record, "monitor", jail.monitor);
+  jail_release(&jail);
+
+  pid_t init = 0;
+  if (plan.init_discovery == INIT_BY_INFO_FD) {
+    init = jail_read_init(&jail);
+    record_process(record, "init", init);
+    if (plan.id_map != NULL) jail_map_ids(&jail, init, plan.id_map);
+  }
+  if (!guest_socket_speaks(run, HELLO_TIMEOUT_MS)) jail_fail(&jail, "guest");
+  if (plan.init_discovery == INIT_BY_CHILDREN) {
+    init = process_only_child(jail.monitor);
+    if (init == 0) fail("start", "the jail's first process cannot be found");
+    record_process(record, "init", init);
+  }
+  /* Not earlier: the helper brings up the loopback interface too, and the jail program fails when it finds it up. */
+  if (plan.network_program != NULL) {
+    network_start(&network, &plan, &jail, init);
+    record_process(record, "network", network.helper);
+    network_wait(&network);
+  }
+
+  report_started(init, process_starttime(init));
+  return 0;
+}

@@ -1,0 +1,151 @@
+/* See staging.h. */
+#define _GNU_SOURCE
+#include "staging.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+#include "mount-point.h"
+#include "report.h"
+
+/* Spelled here because the headers that have it clash with each other on some C libraries. */
+struct protection {
+  unsigned long long set;
+  unsigned long long clear;
+  unsigned long long propagation;
+  unsigned long long user_namespace;
+};
+enum {
+  PROTECT_READ_ONLY = 1,
+  PROTECT_NOSUID = 2,
+  PROTECT_NODEV = 4,
+  CLONE_TREE = 1,
+  MOVE_FROM_DESCRIPTOR = 0x04,
+  MOVE_TO_DESCRIPTOR = 0x40,
+  SYSCALL_OPEN_TREE = 428,
+  SYSCALL_MOVE_MOUNT = 429,
+  SYSCALL_MOUNT_SETATTR = 442,
+};
+
+static const char TUN_DEVICE[] = "/dev/net/tun";
+
+static void write_file(const char *path, const char *text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0 || write(file, text, strlen(text)) < 0) fail("user namespace", "cannot write %s: %s", path, strerror(errno));
+  close(file);
+}
+
+/* One id, mapped to itself: enough to mount, and the jail program makes its own namespace below this one. */
+static void enter_user_namespace(void) {
+  uid_t uid = getuid();
+  gid_t gid = getgid();
+  char map[64];
+  if (unshare(CLONE_NEWUSER) != 0) fail("user namespace", "cannot make a user namespace: %s", strerror(errno));
+  write_file("/proc/self/setgroups", "deny");
+  snprintf(map, sizeof map, "%u %u 1\n", uid, uid);
+  write_file("/proc/self/uid_map", map);
+  snprintf(map, sizeof map, "%u %u 1\n", gid, gid);
+  write_file("/proc/self/gid_map", map);
+}
+
+/* Slave, not private: what the host unmounts later must not be held by every sandbox. */
+static void enter_mount_namespace(void) {
+  if (unshare(CLONE_NEWNS) != 0) fail("staging", "cannot make a mount namespace: %s", strerror(errno));
+  if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0) fail("staging", "cannot detach from the host's mounts: %s", strerror(errno));
+}
+
+static int open_source(const char *path) {
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+  int descriptor = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+  if (descriptor < 0 && errno == ELOOP) fail("mount", "%s is no longer the directory that was checked: a symbolic link is in its way", path);
+  if (descriptor < 0) fail("mount", "cannot open %s: %s", path, strerror(errno));
+  return raise_descriptor(descriptor);
+}
+
+static bool is_directory(int source) {
+  struct stat status;
+  if (fstat(source, &status) != 0) fail("mount", "cannot look at a mount source: %s", strerror(errno));
+  if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) fail("mount", "a mount source is neither a directory nor a regular file");
+  return S_ISDIR(status.st_mode);
+}
+
+/*
+ * A copy of the source's mount tree, protected as a whole before anybody can see it: a file system mounted below a
+ * read-only source is read-only too, and what the host mounts there later does not appear.
+ */
+static void attach_source(const struct source *source, int descriptor, int mount_point) {
+  struct protection protection = {.set = PROTECT_NOSUID | PROTECT_NODEV, .propagation = MS_PRIVATE};
+  if (source->is_read_only) protection.set |= PROTECT_READ_ONLY;
+  int tree = (int)syscall(SYSCALL_OPEN_TREE, descriptor, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+  if (tree < 0) fail("mount", "cannot copy the mount of %s: %s", source->path_or_options, strerror(errno));
+  if (syscall(SYSCALL_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &protection, sizeof protection) != 0) {
+    fail("mount", "cannot protect %s: %s%s", source->path_or_options, strerror(errno), errno == ENOSYS ? " (Linux 5.12 or newer is needed)" : "");
+  }
+  if (syscall(SYSCALL_MOVE_MOUNT, tree, "", mount_point, "", MOVE_FROM_DESCRIPTOR | MOVE_TO_DESCRIPTOR) != 0) {
+    fail("mount", "cannot mount %s: %s", source->path_or_options, strerror(errno));
+  }
+  close(tree);
+  close(mount_point);
+}
+
+static void mount_tmpfs(const char *path, const char *options) {
+  if (mkdir(path, 0755) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
+  if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options) != 0) fail("staging", "cannot mount a tmpfs (%s): %s", options, strerror(errno));
+}
+
+/* The network helper runs as an unprivileged user too, and some hosts keep the tun device to root. */
+static void open_tun_to_helper(const char *staging_directory) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/tun", staging_directory);
+  mode_t before = umask(0);
+  int made = mknod(path, S_IFCHR | 0666, makedev(10, 200));
+  umask(before);
+  if (made != 0 || mount(path, TUN_DEVICE, NULL, MS_BIND, NULL) != 0) fail("network", "cannot open %s to the network helper: %s", TUN_DEVICE, strerror(errno));
+}
+
+static int make_own_mount_point(const char *path, bool directory) {
+  if (mount_point_make(AT_FDCWD, path, directory) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
+  int point = open(path, O_PATH | O_CLOEXEC);
+  if (point < 0) fail("staging", "cannot open %s: %s", path, strerror(errno));
+  return point;
+}
+
+static void stage_source(const struct plan *plan, const struct staged *staged, size_t index) {
+  const struct source *source = &plan->sources[index];
+  const bool is_below = source->below_path != NULL;
+  char path[256];
+  snprintf(path, sizeof path, "%s/%zu", plan->staging_directory, is_below ? source->below_source : index);
+  if (source->is_tmpfs) {
+    mount_tmpfs(path, source->path_or_options);
+    return;
+  }
+  const int descriptor = staged->descriptors[index];
+  const bool directory = is_directory(descriptor);
+  attach_source(source, descriptor, is_below ? mount_point_open_below(path, source->below_path, directory) : make_own_mount_point(path, directory));
+}
+
+void staging_prepare(const struct plan *plan, struct staged *staged) {
+  if (plan->staging == STAGE_IN_USER_NAMESPACE) enter_user_namespace();
+  if (plan->staging != STAGE_NOT) enter_mount_namespace();
+  /* All are opened before the staging directory is covered: a source may lie below it. */
+  for (size_t i = 0; i < plan->source_count; i++) {
+    const struct source *source = &plan->sources[i];
+    staged->descriptors[i] = source->is_tmpfs ? -1 : open_source(source->path_or_options);
+  }
+  if (plan->staging == STAGE_NOT) return;
+  if (mount("tmpfs", plan->staging_directory, "tmpfs", MS_NOSUID, "mode=755,size=1m") != 0) {
+    fail("staging", "cannot mount a tmpfs on %s: %s", plan->staging_directory, strerror(errno));
+  }
+  for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, i);
+  if (plan->network_program != NULL && plan->staging == STAGE_AS_ROOT) open_tun_to_helper(plan->staging_directory);
+}

@@ -1,0 +1,54 @@
+/** The isolation is in the flags: each of these, missing, would be a hole. */
+import { expect, test } from 'vitest'
+import type { PlacedEntry } from '../jail/staging.ts'
+import { bubblewrapFlags } from './bubblewrap-flags.ts'
+
+const ENTRIES: readonly PlacedEntry[] = [
+  { kind: 'bind', from: { path: '/mnt/0' }, target: '/usr', mode: 'ro' },
+  { kind: 'bind', from: { descriptor: 11 }, target: '/data', mode: 'rw' },
+  { kind: 'bind', from: { descriptor: 12 }, target: '/srv', mode: 'ro' },
+  { kind: 'tmpfs', target: '/tmp', sizeBytes: 4096, permissions: '1777', owner: 'root' },
+  { kind: 'directory', target: '/var' },
+  { kind: 'symlink', target: '/bin', to: 'usr/bin' },
+  { kind: 'proc' },
+  { kind: 'dev' },
+]
+
+function line(network: 'off' | 'on', isRoot: boolean): string {
+  return bubblewrapFlags(ENTRIES, network, isRoot).join(' ')
+}
+
+test.each([
+  ['off', true],
+  ['off', false],
+  ['on', true],
+  ['on', false],
+] as const)('network %s, root %s: every namespace is new and the root is read-only', (network, isRoot) => {
+  expect(line(network, isRoot)).toMatch(/^--unshare-all --unshare-user --as-pid-1 --new-session --clearenv --hostname sandbox /)
+  expect(line(network, isRoot)).toContain(' --remount-ro /dev --remount-ro / --chdir / /.holdfast/guest serve --listen-fd 3')
+  expect(line(network, isRoot)).not.toContain('--share-net')
+})
+
+test('entries are spelled in their order', () => {
+  expect(line('off', true)).toContain(
+    '--ro-bind /mnt/0 /usr --bind-fd 11 /data --ro-bind-fd 12 /srv --perms 1777 --size 4096 --tmpfs /tmp --perms 0755 --dir /var --symlink usr/bin /bin --proc /proc --dev /dev --remount-ro',
+  )
+})
+
+test('as root the guest waits for its map and keeps only what it needs to change users and end processes', () => {
+  expect(line('off', true)).toContain(
+    '--userns-block-fd 0 --uid 0 --gid 0 --cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_KILL --cap-add CAP_SETPCAP',
+  )
+  expect(line('off', true).endsWith('serve --listen-fd 3 --uid 1000 --gid 1000')).toBe(true)
+})
+
+test('without root there are no capabilities and one user', () => {
+  expect(line('off', false)).toContain(' --uid 1000 --gid 1000 ')
+  expect(line('off', false)).not.toContain('--cap-add')
+  expect(line('off', false).endsWith('serve --listen-fd 3')).toBe(true)
+})
+
+test('with the network on the helper can see the monitor end', () => {
+  expect(line('on', true)).toContain('--json-status-fd 5')
+  expect(line('off', true)).not.toContain('--json-status-fd')
+})

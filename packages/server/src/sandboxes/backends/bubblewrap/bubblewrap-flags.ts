@@ -1,0 +1,64 @@
+/**
+ * The view and the isolation, spelled for bubblewrap.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import type { SandboxSpec } from '../../spec.ts'
+import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
+import type { PlacedEntry } from '../jail/staging.ts'
+
+/** `FD_*` in `guest/launcher/plan.h`. */
+const LISTEN_DESCRIPTOR = 3
+const INFO_DESCRIPTOR = 4
+const STATUS_DESCRIPTOR = 5
+const USERNS_BLOCK_DESCRIPTOR = 0
+
+const SANDBOX_ID = '1000'
+/** What the guest needs to run commands as another user and to end them; it drops them before it starts any. */
+const GUEST_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_SETPCAP']
+
+export function bubblewrapFlags(entries: readonly PlacedEntry[], network: SandboxSpec['network'], isRoot: boolean): readonly string[] {
+  return [
+    // A session of its own: the guest shares no process group with the monitor outside, so it cannot signal it.
+    ...['--unshare-all', '--unshare-user', '--as-pid-1', '--new-session', '--clearenv', '--hostname', 'sandbox'],
+    ...['--info-fd', String(INFO_DESCRIPTOR)],
+    // Held by the monitor alone, so that the network helper sees it end.
+    ...(network === 'on' ? ['--json-status-fd', String(STATUS_DESCRIPTOR)] : []),
+    ...(isRoot ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
+    ...entries.flatMap(entryFlags),
+    ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
+    ...guestCommand(isRoot),
+  ]
+}
+
+/** The guest is root of its own user namespace; the launcher maps it to an unprivileged user outside. */
+function severalUsers(): readonly string[] {
+  return [
+    ...['--userns-block-fd', String(USERNS_BLOCK_DESCRIPTOR), '--uid', '0', '--gid', '0'],
+    ...GUEST_CAPABILITIES.flatMap((capability) => ['--cap-add', capability]),
+  ]
+}
+
+function guestCommand(isRoot: boolean): readonly string[] {
+  const user = isRoot ? ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID] : []
+  return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user]
+}
+
+function entryFlags(entry: PlacedEntry): readonly string[] {
+  switch (entry.kind) {
+    case 'bind': {
+      const flag = entry.mode === 'ro' ? '--ro-bind' : '--bind'
+      return 'path' in entry.from ? [flag, entry.from.path, entry.target] : [`${flag}-fd`, String(entry.from.descriptor), entry.target]
+    }
+    case 'tmpfs':
+      return ['--perms', entry.permissions, '--size', String(entry.sizeBytes), '--tmpfs', entry.target]
+    case 'directory':
+      return ['--perms', '0755', '--dir', entry.target]
+    case 'symlink':
+      return ['--symlink', entry.to, entry.target]
+    case 'proc':
+      return ['--proc', '/proc']
+    case 'dev':
+      return ['--dev', '/dev']
+  }
+}

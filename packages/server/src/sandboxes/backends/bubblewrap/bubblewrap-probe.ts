@@ -1,0 +1,81 @@
+/**
+ * Is bubblewrap here, new enough, and allowed to work? Found out by looking and by really running it.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import type { BackendNeeds, Probe } from '../../backend.ts'
+import type { SandboxSpec } from '../../spec.ts'
+import { findCgroups } from '../jail/cgroup-layout.ts'
+import type { ViewEntry } from '../jail/filesystem-view.ts'
+import type { JailProbe } from '../jail/jail-backend.ts'
+import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
+import { COMMAND_USER, JAIL_USER, jailUserFlags } from '../jail/jail-user.ts'
+import { missingFile } from '../jail/needed-files.ts'
+import { stageView } from '../jail/staging.ts'
+import { tryProgram } from '../jail/trial.ts'
+import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
+import { bubblewrapFlags } from './bubblewrap-flags.ts'
+
+/** `--bind-fd` is the newest: 0.10, and the security updates of older ones. */
+const NEEDED_FLAGS = ['--as-pid-1', '--bind-fd', '--cap-add', '--info-fd', '--json-status-fd', '--perms', '--size', '--userns-block-fd']
+
+export async function probeBubblewrap(needs: BackendNeeds, settings: JailSettings, signal?: AbortSignal): Promise<JailProbe> {
+  const path = findProgram('bwrap', settings.searchPath)
+  if (path === null) return unavailable('bwrap is not installed', 'run `apt-get install bubblewrap` (or your distribution’s equivalent)')
+  const missing = missingFile(needs)
+  if (missing !== null) return { probe: missing, jail: null }
+  const options = signal === undefined ? {} : { signal }
+  const help = await tryProgram(path, ['--help'], options)
+  const lacking = missingFlags(help.output)
+  if (lacking.length > 0)
+    return unavailable(
+      `${path} is too old: it lacks ${lacking.join(', ')}`,
+      'update bubblewrap to 0.10 or to the newest security update of your distribution',
+    )
+  const isRoot = process.geteuid?.() === 0
+  const trial = await tryProgram(path, TRIAL_ARGUMENTS, { ...options, ...(isRoot ? { uid: JAIL_USER } : {}) })
+  if (!trial.succeeded) {
+    const { reason, fix } = explainRefusal(gatherEvidence(trial.output, path))
+    return unavailable(reason, fix)
+  }
+  const version = await tryProgram(path, ['--version'], options)
+  const host: JailHost = { isRoot, cgroups: findCgroups(needs.serverId), network: findNetwork(isRoot, settings.searchPath) }
+  const probe: Probe = { available: true, version: version.output.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
+  return { probe, jail: { host, render: (view, network) => render(path, host.isRoot, view, network) } }
+}
+
+/** As the sandboxes do it: every namespace, and the mounts that need rights in them. */
+const TRIAL_ARGUMENTS = [
+  '--unshare-all',
+  '--unshare-user',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--dev',
+  '/dev',
+  '--tmpfs',
+  '/tmp',
+  '/bin/sh',
+  '-c',
+  ':',
+]
+
+export function missingFlags(help: string): readonly string[] {
+  const words = new Set(help.split(/\s+/))
+  return NEEDED_FLAGS.filter((flag) => !words.has(flag))
+}
+
+function render(path: string, isRoot: boolean, view: readonly ViewEntry[], network: SandboxSpec['network']) {
+  const staged = stageView(view, isRoot ? { kind: 'as-root', owners: { user: COMMAND_USER, root: JAIL_USER } } : { kind: 'descriptors' })
+  return {
+    stagingFlags: staged.launcherFlags,
+    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags() : [])],
+    argv: [path, ...bubblewrapFlags(staged.entries, network, isRoot)],
+  }
+}
+
+function unavailable(reason: string, fix: string): JailProbe {
+  return { probe: { available: false, reason, fix }, jail: null }
+}

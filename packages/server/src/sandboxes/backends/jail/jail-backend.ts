@@ -1,0 +1,166 @@
+/**
+ * A backend over a jail program of the host: bubblewrap and nsjail are this, with their own probe and flags.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ *
+ * State directory first, then one run of the launcher; from then on the sandbox lives without the server. Everything
+ * is found again by name from its state directory.
+ */
+import { join } from 'node:path'
+import { HoldfastError } from '@holdfast/protocol'
+import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '../../backend.ts'
+import type { SandboxSpec } from '../../spec.ts'
+import { connectGuest } from '../guest-connection.ts'
+import { sandboxCgroups } from './cgroup-limits.ts'
+import { createCgroupParents } from './cgroup-parents.ts'
+import { destroySandbox } from './destruction.ts'
+import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
+import { filesystemView, type ViewEntry } from './filesystem-view.ts'
+import type { JailHost } from './jail-host.ts'
+import { launch, type LaunchPlan } from './launch.ts'
+import { refusePlantedLinks } from './nested-mounts.ts'
+import { isAlive } from './process-identity.ts'
+import { checkSpec } from './spec-check.ts'
+import { createStateDirectory, listNames, readState, sandboxPaths, sweepUnfinished, type SandboxState } from './state-directory.ts'
+
+/** Outside the sandbox's pid namespace but counted in its cgroup: the jail's monitor, and the network helper with its own child. */
+const MONITOR_PROCESSES = 1
+const NETWORK_PROCESSES = 2
+
+export type JailProbe = { readonly probe: Probe; readonly jail: UsableJail | null }
+
+/** A jail program that was tried and works here. */
+export interface UsableJail {
+  readonly host: JailHost
+  /** The launcher's flags and the program's own arguments for a view. Throws `capability_unsupported`. */
+  render(view: readonly ViewEntry[], network: SandboxSpec['network']): Pick<LaunchPlan, 'stagingFlags' | 'jailFlags' | 'argv'>
+}
+
+export function jailBackend(
+  kind: BackendKind,
+  needs: BackendNeeds,
+  probeJail: (signal?: AbortSignal) => Promise<JailProbe>,
+): SandboxBackend {
+  const parents = createCgroupParents()
+  const etcDirectories = new Map<string, Promise<EtcDirectory>>()
+  const beingMade = new Map<string, Promise<void>>()
+  let usable: { readonly jail: UsableJail; readonly probe: Extract<Probe, { available: true }> } | null = null
+  let swept: Promise<void> | null = null
+
+  async function probe(signal?: AbortSignal): Promise<Probe> {
+    const result = await probeJail(signal)
+    usable = result.jail !== null && result.probe.available ? { jail: result.jail, probe: result.probe } : null
+    return result.probe
+  }
+
+  async function needUsable(signal?: AbortSignal) {
+    if (usable !== null) return usable
+    const result = await probe(signal)
+    if (usable !== null) return usable
+    const reason = result.available ? 'it could not be tried' : `${result.reason}; ${result.fix}`
+    throw new HoldfastError('backend_unavailable', `${kind} is not available: ${reason}`, { kind })
+  }
+
+  function etcFor(network: SandboxSpec['network']): Promise<EtcDirectory> {
+    const known = etcDirectories.get(network)
+    if (known !== undefined) return known
+    const making = createEtcDirectory(needs.stateDir, network)
+    etcDirectories.set(network, making)
+    making.catch(() => etcDirectories.delete(network))
+    return making
+  }
+
+  /** `null` for a name that is free or belongs to another backend or server. */
+  async function ownState(name: string): Promise<SandboxState | null> {
+    const state = await readState(needs.stateDir, name)
+    return state !== null && state.record.kind === kind && state.record.serverId === needs.serverId ? state : null
+  }
+
+  async function destroy(name: string): Promise<void> {
+    const state = await ownState(name)
+    if (state === null && (await readState(needs.stateDir, name)) !== null) return
+    await destroySandbox(needs.stateDir, name, state)
+    parents.release(state?.record.cgroups ?? [])
+  }
+
+  async function start(name: string, spec: SandboxSpec, signal?: AbortSignal): Promise<void> {
+    const { jail, probe: found } = await needUsable(signal)
+    checkSpec(kind, spec, found.capabilities)
+    const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
+    const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers)
+    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec.network)
+    const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
+    await refusePlantedLinks(spec.mounts)
+    await (swept ??= sweepUnfinished(needs.stateDir, Date.now()))
+    const directories = cgroups.map(({ directory }) => directory)
+    await createStateDirectory(needs.stateDir, name, { version: 1, kind, serverId: needs.serverId, cgroups: directories })
+    const stateDirectory = sandboxPaths(needs.stateDir, name).directory
+    try {
+      await parents.whileHeld(jail.host.cgroups, directories, () =>
+        launch(
+          { launcherPath: needs.launcherPath, stateDirectory, cgroups, openFiles: spec.limits.openFiles, networkProgram, ...rendered },
+          signal,
+        ),
+      )
+    } catch (error) {
+      await destroy(name)
+      throw error
+    }
+  }
+
+  return {
+    kind,
+    probe,
+    async check(spec, signal) {
+      const { jail, probe: found } = await needUsable(signal)
+      checkSpec(kind, spec, found.capabilities)
+      // Some wishes only fail when they are spelled for the program; which /etc is shown makes no difference to that.
+      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec.network)
+    },
+    async create(name, spec, signal) {
+      const starting = start(name, spec, signal)
+      beingMade.set(name, starting)
+      try {
+        await starting
+      } finally {
+        if (beingMade.get(name) === starting) beingMade.delete(name)
+      }
+      return sandboxOf(kind, needs.stateDir, name)
+    },
+    async attach(name) {
+      const state = await ownState(name)
+      if (state === null || !isRunning(state)) throw new HoldfastError('sandbox_gone', `the sandbox ${name} is not running`, { name })
+      return sandboxOf(kind, needs.stateDir, name)
+    },
+    async list() {
+      const names = await listNames(needs.stateDir)
+      const states = await Promise.all(names.map(async (name) => ({ name, state: await ownState(name) })))
+      return states.flatMap(({ name, state }) => (state === null ? [] : [{ name, running: isRunning(state) }]))
+    },
+    async destroy(name) {
+      // Until the launcher has ended, more of the sandbox may still appear.
+      await beingMade.get(name)?.catch(() => undefined)
+      await destroy(name)
+    },
+  }
+}
+
+function isRunning({ processes }: SandboxState): boolean {
+  return processes.some((process) => process.role === 'init' && isAlive(process))
+}
+
+function sandboxOf(kind: BackendKind, stateDir: string, name: string): Sandbox {
+  const socketPath = join(sandboxPaths(stateDir, name).runDirectory, 'guest.sock')
+  return {
+    name,
+    kind,
+    async dial(signal) {
+      try {
+        return await connectGuest(socketPath, signal)
+      } catch (error) {
+        if (signal?.aborted) throw error
+        throw new HoldfastError('guest_unreachable', `the guest of ${name} does not answer`, { name }, { cause: error })
+      }
+    },
+  }
+}

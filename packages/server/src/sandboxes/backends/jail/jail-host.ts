@@ -1,0 +1,71 @@
+/**
+ * Facts of the host that decide how a jail is made and what it can promise.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { Capabilities } from '../../backend.ts'
+import { isPlace, type CgroupLayout, type CgroupPlace } from './cgroup-layout.ts'
+
+export interface JailHost {
+  readonly isRoot: boolean
+  readonly cgroups: CgroupLayout
+  readonly network: { readonly program: string } | { readonly reason: string }
+}
+
+/** What a jail needs to be given instead of finding: tests of a machine without it. */
+export interface JailSettings {
+  /** The value of PATH to look for programs in. */
+  readonly searchPath?: string
+}
+
+const DEFAULT_SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** The first executable of that name, as a shell would find it. */
+export function findProgram(name: string, searchPath = DEFAULT_SEARCH_PATH): string | null {
+  const candidates = searchPath
+    .split(delimiter)
+    .filter((directory) => directory.startsWith('/'))
+    .map((directory) => join(directory, name))
+  return candidates.find((path) => isAccessible(path, constants.X_OK)) ?? null
+}
+
+export function findNetwork(isRoot: boolean, searchPath?: string): JailHost['network'] {
+  const program = findProgram('slirp4netns', searchPath)
+  if (program === null) return { reason: 'slirp4netns is not installed; run `apt-get install slirp4netns`' }
+  const mode = isRoot ? constants.F_OK : constants.R_OK | constants.W_OK
+  if (!isAccessible('/dev/net/tun', mode))
+    return { reason: '/dev/net/tun cannot be used; run `modprobe tun` and allow this user to read and write it' }
+  return { program }
+}
+
+export function jailCapabilities(host: JailHost): Capabilities {
+  const missing = (place: CgroupPlace | { readonly reason: string }): string | null => (isPlace(place) ? null : place.reason)
+  const reasons = {
+    cpus: missing(host.cgroups.cpu),
+    memory: missing(host.cgroups.memory),
+    pids: missing(host.cgroups.pids),
+    networkOn: 'reason' in host.network ? host.network.reason : null,
+    images: 'a jail shows the /usr of the host; choose podman or docker for images',
+    writableRoot: 'the root of a jail is the read-only /usr of the host; write to /tmp, the home or /workspace, or choose podman or docker',
+    severalUsers: host.isRoot ? null : 'only root may map several users into a sandbox; start the server as root',
+  }
+  return {
+    limits: { cpus: reasons.cpus === null, memory: reasons.memory === null, pids: reasons.pids === null },
+    networkOn: reasons.networkOn === null,
+    images: false,
+    writableRoot: false,
+    severalUsers: reasons.severalUsers === null,
+    reasons: Object.fromEntries(Object.entries(reasons).flatMap(([name, reason]) => (reason === null ? [] : [[name, reason]]))),
+  }
+}
+
+function isAccessible(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}

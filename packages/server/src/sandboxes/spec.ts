@@ -1,0 +1,38 @@
+/**
+ * What a sandbox is to be: one validated, immutable wish, made by policy and honoured exactly by a backend.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+
+/** A host directory (or file) shown inside. `source` is canonical: absolute, symlinks resolved, known to exist. */
+export interface Mount {
+  readonly source: string
+  readonly target: string
+  readonly mode: 'ro' | 'rw'
+}
+
+/** `null` means no limit is wished, never "whatever you can". */
+export interface Limits {
+  readonly cpus: number | null
+  readonly memoryBytes: number | null
+  readonly pids: number | null
+  /** Each bounded writable tmpfs (`/tmp`, the home, and the workspace when it is not a mount). */
+  readonly tmpBytes: number
+  readonly openFiles: number
+}
+
+export interface SandboxSpec {
+  /** A container image, or `null` where the backend shows the host's own `/usr`. */
+  readonly image: string | null
+  readonly network: 'off' | 'on'
+  readonly rootfs: 'read-only' | 'writable'
+  /** No two targets equal or nested in a way that hides one, except below `/workspace`, parents first. */
+  readonly mounts: readonly Mount[]
+  readonly limits: Limits
+}
+
+/** The user every command runs as inside. Where the server is not root this is also its uid on the host. */
+export interface SandboxUser {
+  readonly uid: number
+  readonly gid: number
+}
