@@ -1,0 +1,272 @@
+/**
+ * Sandboxes as containers: the backend port over one engine, the same for Docker and Podman.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ *
+ * Holds always: nothing is created before every wish is known to be honoured; a failed creation is undone before it is
+ * reported; only containers and directories labelled with this server's id are ever touched. There is no lock: any
+ * number of creations run side by side.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import type { BackendNeeds, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
+import type { SandboxSpec } from '../../spec.ts'
+import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
+import type { ContainerWish, EngineTraits } from './container-plan.ts'
+import { removeContainer } from './container-removal.ts'
+import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
+import { assertCapable, probeOf, type EngineFacts } from './engine-facts.ts'
+import { assertImageReference, findImage, imageMissing, pullImage, type FoundImage } from './engine-image.ts'
+import { explained, isAbsent } from './engine-refusal.ts'
+import { dialGuest, waitForGuest } from './guest-socket.ts'
+import { assertMounted, identifyMounts, swappable, type IdentifiedMount } from './mount-sources.ts'
+import { assertSandboxName, isSandboxName, sandboxDirectories } from './sandbox-directory.ts'
+import { sandboxUser } from './sandbox-user.ts'
+
+/** What Docker and Podman each bring: a way to their engine, and what they found out about it. */
+export interface Engine {
+  readonly kind: 'docker' | 'podman'
+  /** Throws `backend_unavailable` with the reason and the fix. */
+  client(signal: AbortSignal): Promise<EngineClient>
+  /** Asks afresh; throws `backend_unavailable` with the reason and the fix. */
+  facts(signal: AbortSignal): Promise<EngineFacts>
+  /** The create request in this engine's words. */
+  createRequest(name: string, wish: ContainerWish): CreateRequest
+  /** The client no longer answers: look for the engine again at the next call. */
+  forget(): void
+  close(): Promise<void>
+}
+
+export interface EngineBackend extends SandboxBackend {
+  readonly images: ImageFacet
+  /** Ends connections and whatever service was started for them; the sandboxes live on. */
+  close(): Promise<void>
+}
+
+interface Checked {
+  readonly client: EngineClient
+  readonly traits: EngineTraits
+  readonly reference: string
+  readonly image: FoundImage | null
+  readonly mounts: readonly IdentifiedMount[]
+}
+
+/** Whether a missing image is fetched from its registry at creation, or refused. */
+export type PullPolicy = 'missing' | 'never'
+
+/** An engine under load takes seconds; one that takes longer is broken. */
+const CALL_TIMEOUT_MS = 120_000
+const PROBE_TIMEOUT_MS = 10_000
+
+export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPolicy): EngineBackend {
+  const { kind } = engine
+  const directories = sandboxDirectories(kind, needs)
+  const containerName = (name: string): string => containerNameOf(needs.serverId, name)
+  let knownFacts: Promise<EngineFacts> | null = null
+  let isTmpfsAlwaysRoots = false
+
+  /** Shared by creations, so no single caller's signal may end it. */
+  function sharedFacts(): Promise<EngineFacts> {
+    if (knownFacts !== null) return knownFacts
+    const facts = engine.facts(AbortSignal.timeout(PROBE_TIMEOUT_MS))
+    knownFacts = facts
+    facts.catch(() => {
+      if (knownFacts === facts) knownFacts = null
+    })
+    return facts
+  }
+
+  /** Becomes what everybody knows only once it is known. */
+  async function freshFacts(signal: AbortSignal | undefined): Promise<EngineFacts> {
+    const facts = await engine.facts(withDeadline(signal, PROBE_TIMEOUT_MS))
+    knownFacts = Promise.resolve(facts)
+    return facts
+  }
+
+  /** Asks the engine, and once more when it was not there: it may have been started again since, or now is. */
+  async function ask<T>(work: (client: EngineClient, signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const deadline = withDeadline(signal, CALL_TIMEOUT_MS)
+      const client = await engine.client(deadline)
+      try {
+        return await work(client, deadline)
+      } catch (error) {
+        if (!isAbsent(error)) throw error
+        engine.forget()
+        knownFacts = null
+        if (attempt === 2) throw error
+      }
+    }
+  }
+
+  /** Everything that can be known before anything is made. An image of `null` may still be pulled. */
+  async function checked(spec: SandboxSpec, signal: AbortSignal | undefined): Promise<Checked> {
+    const reference = assertImageReference(kind, spec.image)
+    const { capabilities } = await sharedFacts()
+    signal?.throwIfAborted()
+    assertCapable(kind, capabilities, spec)
+    // Podman would make a directory of the host where a source is missing.
+    const mounts = await identifyMounts(spec.mounts)
+    const { client, image } = await ask(
+      async (reached, deadline) => ({ client: reached, image: await findImage(reached, reference, deadline) }),
+      signal,
+    )
+    if (image === null && pull === 'never') throw imageMissing(kind, reference, 'it is not on the engine, and pulling is switched off')
+    // Asked for only now: the engine may have been found anew.
+    const { traits } = await sharedFacts()
+    return { client, traits, reference, image, mounts }
+  }
+
+  /** Creates, trying once more when this engine turns out not to know a tmpfs option; only its own answer tells. */
+  async function createContainer(
+    client: EngineClient,
+    name: string,
+    spec: SandboxSpec,
+    image: FoundImage,
+    traits: EngineTraits,
+  ): Promise<void> {
+    const attempt = (ownsTmpfs: boolean) =>
+      client.createContainer(
+        engine.createRequest(containerName(name), {
+          spec,
+          user: sandboxUser(),
+          traits: { ...traits, ownsTmpfs },
+          imageId: image.id,
+          imageVolumes: image.volumes,
+          guestPath: needs.guestPath,
+          socketDirectory: directories.path(name),
+          hostsPath: directories.hostsPath(name),
+          labels: containerLabels(needs.serverId, name),
+        }),
+        AbortSignal.timeout(CALL_TIMEOUT_MS),
+      )
+    const isOwning = traits.ownsTmpfs && !isTmpfsAlwaysRoots
+    const created = await attempt(isOwning).catch((error: unknown) => {
+      if (!isOwning || !/unknown mount option "?[ug]id=/.test(refusalReason(error))) throw error
+      isTmpfsAlwaysRoots = true
+      return attempt(false)
+    })
+    // An engine that drops a limit says so only here.
+    const dropped = created.Warnings?.find((warning) => /discard/i.test(warning))
+    if (dropped !== undefined) throw new HoldfastError('capability_unsupported', `${kind} cannot keep a limit: ${dropped}`)
+  }
+
+  async function assertAlive(client: EngineClient, name: string, signal: AbortSignal): Promise<void> {
+    const container = await client.inspectContainer(containerName(name), signal)
+    if (container?.State.Running === true) return
+    const state = container?.State
+    const how =
+      state === undefined
+        ? 'was removed'
+        : state.OOMKilled
+          ? 'ran out of memory'
+          : `ended with exit code ${state.ExitCode} ${state.Error}`.trimEnd()
+    throw new HoldfastError('guest_unreachable', `the first process of ${name} ${how} before it could be reached`, { name })
+  }
+
+  async function assertMountsShown(
+    client: EngineClient,
+    name: string,
+    mounts: readonly IdentifiedMount[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const doubtful = swappable(mounts, needs.stateDir)
+    if (doubtful.length === 0) return
+    const container = await client.inspectContainer(containerName(name), signal)
+    await assertMounted(doubtful, container?.State.Pid ?? 0)
+  }
+
+  async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
+    try {
+      if (isContainerOurs) await removeContainer(client, containerName(name))
+      await directories.remove(name)
+    } catch {
+      // The engine is gone. What is left bears our label and its directory, so `list` shows it; the first failure is the one to report.
+      knownFacts = null
+    }
+  }
+
+  async function ensureImage(named: string, signal: AbortSignal | undefined, onProgress: OnProgress = () => undefined): Promise<void> {
+    const reference = assertImageReference(kind, named)
+    const found = await ask(async (client, deadline) => ({ client, image: await findImage(client, reference, deadline) }), signal)
+    if (found.image !== null) return
+    if (pull === 'never') throw imageMissing(kind, reference, 'it is not on the engine, and pulling is switched off')
+    await pullImage(found.client, reference, onProgress, signal ?? NEVER)
+  }
+
+  const sandbox = (name: string): Sandbox => ({ name, kind, dial: (signal) => dialGuest(name, directories.path(name), signal) })
+
+  return {
+    kind,
+    images: { ensure: ensureImage },
+    probe: (signal) => probeOf(freshFacts(signal)),
+
+    async check(spec, signal) {
+      await checked(spec, signal)
+    },
+
+    async create(name, spec, signal, onProgress: OnProgress = () => undefined) {
+      assertSandboxName(name)
+      const { client, traits, reference, image: found, mounts } = await checked(spec, signal)
+      const image = found ?? (await pullImage(client, reference, onProgress, signal ?? NEVER))
+      await directories.make(name)
+      let isContainerOurs = true
+      try {
+        signal?.throwIfAborted()
+        // An engine goes on with what it was asked even when the asker leaves. So creation is never cut off, only undone.
+        await createContainer(client, name, spec, image, traits).catch((error: unknown) => {
+          if (refusalStatus(error) === 409) isContainerOurs = false
+          throw error
+        })
+        signal?.throwIfAborted()
+        await client.startContainer(containerName(name), AbortSignal.timeout(CALL_TIMEOUT_MS))
+        await waitForGuest(
+          name,
+          directories.path(name),
+          () => assertAlive(client, name, withDeadline(signal, CALL_TIMEOUT_MS)),
+          signal ?? NEVER,
+        )
+        await assertMountsShown(client, name, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
+        return sandbox(name)
+      } catch (error) {
+        await undo(client, name, isContainerOurs)
+        if (signal?.aborted === true) throw signal.reason
+        throw explained(kind, needs, error)
+      }
+    },
+
+    async attach(name, signal) {
+      assertSandboxName(name)
+      const container = await ask((client, deadline) => client.inspectContainer(containerName(name), deadline), signal)
+      const isOurs = container?.Config.Labels?.[SERVER_LABEL] === needs.serverId
+      if (!isOurs || container.State.Running !== true)
+        throw new HoldfastError('sandbox_gone', `there is no running sandbox ${name} on ${kind}`, { name })
+      return sandbox(name)
+    },
+
+    async list(signal) {
+      // Directories first: a creation that is under way then shows as half made, never as nothing.
+      const statuses = new Map((await directories.list()).map((name): [string, SandboxStatus] => [name, { name, running: false }]))
+      const containers = await ask((client, deadline) => client.listContainers([`${SERVER_LABEL}=${needs.serverId}`], deadline), signal)
+      for (const container of containers) {
+        const name = container.Labels?.[SANDBOX_LABEL] ?? ''
+        if (isSandboxName(name)) statuses.set(name, { name, running: container.State === 'running' })
+      }
+      return [...statuses.values()]
+    },
+
+    async destroy(name) {
+      assertSandboxName(name)
+      await ask((client) => removeContainer(client, containerName(name)), undefined)
+      await directories.remove(name)
+    },
+
+    close: () => engine.close(),
+  }
+}
+
+const NEVER = new AbortController().signal
+
+function withDeadline(signal: AbortSignal | undefined, milliseconds: number): AbortSignal {
+  const deadline = AbortSignal.timeout(milliseconds)
+  return signal === undefined ? deadline : AbortSignal.any([signal, deadline])
+}

@@ -1,0 +1,76 @@
+/**
+ * The directory that a sandbox and the server share: the guest's socket lies in it.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ *
+ * `<stateDir>/sandboxes/<name>/<kind>` is shown inside as the socket directory; its name tells which backend made it, so
+ * that one half made is found by the right one. Its parent is closed to everybody but the server.
+ */
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { HoldfastError } from '@holdfast/protocol'
+import type { BackendKind, BackendNeeds } from '../../backend.ts'
+import { isServerRoot } from './sandbox-user.ts'
+
+const HOSTS_NAME = 'hosts'
+const HOSTS = '127.0.0.1\tlocalhost sandbox\n::1\tlocalhost sandbox\n'
+
+const SANDBOX_NAME = /^sbx_[0-9a-z]{16}$/
+
+export function isSandboxName(name: string): boolean {
+  return SANDBOX_NAME.test(name)
+}
+
+export function assertSandboxName(name: string): void {
+  if (!isSandboxName(name))
+    throw new HoldfastError('invalid_request', `the sandbox name ${JSON.stringify(name.slice(0, 64))} is not sbx_ and 16 of 0-9a-z`)
+}
+
+export interface SandboxDirectories {
+  path(name: string): string
+  /** Names that hold inside every sandbox, and none of the host's. */
+  hostsPath(name: string): string
+  /** Throws `invalid_request` when the name is taken, and then touches nothing. */
+  make(name: string): Promise<string>
+  remove(name: string): Promise<void>
+  /** Names with a directory of this backend, whether or not a container came of it. */
+  list(): Promise<readonly string[]>
+}
+
+export function sandboxDirectories(kind: BackendKind, needs: BackendNeeds): SandboxDirectories {
+  const root = join(needs.stateDir, 'sandboxes')
+
+  async function isOurs(name: string): Promise<boolean> {
+    const entries = await readdir(join(root, name)).catch(ignoreMissing)
+    // An empty one is what a crash right after its making leaves; any backend may clear it.
+    return entries !== undefined && (entries.length === 0 || entries.includes(kind))
+  }
+
+  return {
+    path: (name) => join(root, name, kind),
+    hostsPath: (name) => join(root, name, HOSTS_NAME),
+    async make(name) {
+      await mkdir(root, { recursive: true, mode: 0o700 })
+      await mkdir(join(root, name), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') throw new HoldfastError('invalid_request', `a sandbox named ${name} exists already`, { name })
+        throw error
+      })
+      const path = join(root, name, kind)
+      await mkdir(path, { mode: 0o700 })
+      await writeFile(join(root, name, HOSTS_NAME), HOSTS, { mode: 0o644 })
+      // The container's root is then another user than the server and needs a way in; the closed parent keeps others out.
+      if (!isServerRoot()) await chmod(path, 0o777)
+      return path
+    },
+    remove: (name) => rm(join(root, name), { recursive: true, force: true }),
+    async list() {
+      const names = (await readdir(root).catch(ignoreMissing)) ?? []
+      const ours = await Promise.all(names.filter(isSandboxName).map(async (name) => ((await isOurs(name)) ? name : null)))
+      return ours.filter((name) => name !== null)
+    },
+  }
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+}
