@@ -1,0 +1,94 @@
+/** `holdfast doctor`: each backend's state, what it can do here, and the command that fixes what is missing. Changes nothing. */
+import { mkdtempSync, rmSync, accessSync, constants } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createBackendRegistry, loadConfig, probeAll, randomId } from '@holdfast/server'
+import type { CapabilityName, Config, ProbedBackend } from '@holdfast/server'
+import { machineFacts } from '../machine-facts.ts'
+import type { MachineFacts } from '../machine-facts.ts'
+import { startSpinner } from '../spinner.ts'
+import { table } from '../table.ts'
+
+export interface DoctorOptions {
+  readonly output: 'table' | 'json'
+}
+
+interface Findings {
+  readonly machine: MachineFacts
+  readonly guest: { readonly built: boolean; readonly fix?: string }
+  readonly backends: readonly ProbedBackend[]
+  /** What `auto` would take, or `null`. */
+  readonly chosen: string | null
+}
+
+export async function doctor({ output }: DoctorOptions): Promise<void> {
+  const config = loadConfig()
+  const spinner = startSpinner('probing the backends')
+  const findings = await examine(config).finally(spinner.stop)
+  process.stdout.write(output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : report(findings))
+  if (findings.chosen === null || !findings.guest.built) process.exitCode = 1
+}
+
+async function examine(config: Config): Promise<Findings> {
+  // A directory of its own, so that looking leaves nothing in the home.
+  const stateDir = mkdtempSync(join(tmpdir(), 'holdfast-doctor-'))
+  const registry = createBackendRegistry(
+    { serverId: randomId('srv'), stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath },
+    config,
+  )
+  try {
+    const backends = await probeAll(registry.open)
+    const isBuilt = isExecutable(config.guestPath) && isExecutable(config.launcherPath)
+    const guest = isBuilt ? { built: true } : { built: false, fix: 'npm run up builds the guest and the launcher with the C compiler' }
+    return { machine: machineFacts(), guest, backends, chosen: backends.find(({ probe }) => probe.available)?.kind ?? null }
+  } finally {
+    await registry.close()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function report({ machine, guest, backends, chosen }: Findings): string {
+  const machineRows = [
+    ['node', machine.node],
+    ['kernel', machine.kernel],
+    ['user', machine.user],
+    ['cgroups', machine.cgroups],
+    ['user namespaces', machine.userNamespaces],
+    ['guest', guest.built ? 'built' : `not built: ${guest.fix}`],
+  ]
+  const verdict =
+    chosen === null
+      ? 'No backend is available: sandboxes cannot be made until one of the fixes above is applied.'
+      : `Sandboxes are made with ${chosen} unless told otherwise.`
+  return `${table(machineRows)}\n\n${backends.map(backendLines).join('\n')}\n\n${verdict}\n`
+}
+
+/** What each capability is called for people. */
+const ABILITIES: Readonly<Record<CapabilityName, string>> = {
+  cpus: 'cpu limit',
+  memory: 'memory limit',
+  pids: 'process limit',
+  networkOn: 'network',
+  images: 'images',
+  writableRoot: 'writable root',
+  severalUsers: 'several users',
+}
+
+function backendLines({ kind, probe }: ProbedBackend): string {
+  if (!probe.available) return `✗ ${kind}: ${probe.reason}\n    fix: ${probe.fix}`
+  const { limits, reasons, ...rest } = probe.capabilities
+  const can = { ...limits, ...rest }
+  const names: readonly CapabilityName[] = ['cpus', 'memory', 'pids', 'networkOn', 'images', 'writableRoot', 'severalUsers']
+  const present = names.filter((name) => can[name]).map((name) => ABILITIES[name])
+  const absent = names.filter((name) => !can[name]).map((name) => `    no ${ABILITIES[name]}: ${reasons[name] ?? 'no reason was given'}`)
+  return [`✓ ${kind} ${probe.version}: ${present.join(', ')}`, ...absent].join('\n')
+}

@@ -1,0 +1,116 @@
+/**
+ * Configuration: defaults < `holdfast.yaml` < `HOLDFAST_*` < flags, checked strictly, every value with its source.
+ *
+ * The only reader of the environment in this package. Everything else receives what it needs from the composition root.
+ */
+import { join, resolve } from 'node:path'
+import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import { environmentValues, fileValues } from './config/sources.ts'
+import type { RawValue, RawValues } from './config/sources.ts'
+import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
+import type { SettingName, SettingValue } from './config/settings.ts'
+import type { Limits } from './sandboxes/spec.ts'
+
+export interface Config {
+  readonly home: string
+  readonly host: string
+  readonly port: number
+  readonly auth: 'key' | 'none'
+  readonly apiKey: string | null
+  readonly backend: SettingValue<'backend'>
+  readonly image: string
+  readonly network: 'off' | 'on'
+  readonly limits: Limits
+  readonly allowedMountRoots: readonly string[]
+  readonly dockerHost: string | null
+  readonly podmanHost: string | null
+  readonly podmanArgs: readonly string[]
+  readonly idleSeconds: number
+  readonly maxSandboxes: number
+  readonly logLevel: SettingValue<'log.level'>
+  readonly guestPath: string
+  readonly launcherPath: string
+  /** Every setting as `holdfast config show` prints it; secrets are masked. */
+  readonly shown: readonly ShownSetting[]
+}
+
+export interface ShownSetting {
+  readonly name: SettingName
+  readonly value: unknown
+  readonly source: string
+}
+
+/** Values by setting name, as a command line gives them; `config` names the file. */
+export type ConfigFlags = Readonly<Partial<Record<SettingName | 'config', string>>>
+
+export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessEnv = process.env): Config {
+  const fromFlags = flagValues(flags)
+  const fromEnvironment = environmentValues(environment)
+  const early = valueReader([fromFlags, fromEnvironment])
+  const namedFile = flags.config ?? environment['HOLDFAST_CONFIG']
+  const fromFile = fileValues(namedFile === undefined ? join(early('home'), 'holdfast.yaml') : resolve(namedFile), namedFile !== undefined)
+
+  const sources = [fromFlags, fromEnvironment, fromFile]
+  const read = valueReader(sources)
+  return {
+    home: read('home'),
+    host: read('host'),
+    port: read('port'),
+    auth: read('auth'),
+    apiKey: read('api_key'),
+    backend: read('backend'),
+    image: read('image'),
+    network: read('network'),
+    limits: {
+      cpus: read('limits.cpus'),
+      memoryBytes: read('limits.memory'),
+      pids: read('limits.pids'),
+      tmpBytes: read('limits.tmp'),
+      openFiles: read('limits.open_files'),
+    },
+    allowedMountRoots: read('mounts.allowed_roots'),
+    dockerHost: read('docker.host'),
+    podmanHost: read('podman.host'),
+    podmanArgs: read('podman.args'),
+    idleSeconds: read('sessions.idle_seconds'),
+    maxSandboxes: read('sessions.max'),
+    logLevel: read('log.level'),
+    guestPath: read('guest.path'),
+    launcherPath: read('guest.launcher'),
+    shown: SETTING_NAMES.map((name) => shownSetting(name, read(name), firstOf(sources, name))),
+  }
+}
+
+function flagValues(flags: ConfigFlags): RawValues {
+  const values = new Map<SettingName, RawValue>()
+  for (const name of SETTING_NAMES) {
+    const value = flags[name]
+    if (value !== undefined) values.set(name, { value, source: `--${name.replace(/^limits\./, '').replace(/[._]/g, '-')}` })
+  }
+  return values
+}
+
+function firstOf(sources: readonly RawValues[], name: SettingName): RawValue | undefined {
+  return sources.find((source) => source.has(name))?.get(name)
+}
+
+function valueReader(sources: readonly RawValues[]) {
+  return function read<N extends SettingName>(name: N): SettingValue<N> {
+    const raw = firstOf(sources, name)
+    const schema: { safeParse: (typeof SETTINGS)[N]['schema']['safeParse'] } = SETTINGS[name].schema
+    const parsed = schema.safeParse(raw === undefined ? SETTINGS[name].fallback : raw.value)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of N, which the table's union hides
+    if (parsed.success) return parsed.data as SettingValue<N>
+    const given = settingOf(name).secret ? '' : ` ${JSON.stringify(raw?.value)}`
+    const label = raw === undefined || raw.source.startsWith('/') ? `${raw?.source ?? 'default'}: ${name}` : raw.source
+    throw new HoldfastError('config_invalid', `${label}${given} ${problemSentence(fieldProblems(parsed.error))}`, {
+      key: name,
+      source: raw?.source ?? 'default',
+    })
+  }
+}
+
+function shownSetting(name: SettingName, value: unknown, raw: RawValue | undefined): ShownSetting {
+  const shownValue = settingOf(name).secret && value !== null ? '********' : value
+  return { name, value: shownValue, source: raw?.source ?? 'default' }
+}

@@ -1,0 +1,176 @@
+/**
+ * The table of settings: name, accepted values, default and one line of help each. A new setting is one row here.
+ *
+ * Names are those of `holdfast.yaml` (`limits.memory`); the environment variable follows from the name
+ * (`HOLDFAST_LIMITS_MEMORY`), as do `holdfast config show` and the start-up errors. A schema accepts what YAML gives (numbers, lists) and what
+ * the environment gives (text), and yields the value the server works with.
+ */
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { Cpus, MemoryBytes, OpenFiles, Pids, TmpBytes } from '@holdfast/protocol'
+import { z } from 'zod'
+import { BACKEND_KINDS } from '../sandboxes/backend.ts'
+import { parseByteSize } from './byte-size.ts'
+
+/** Also from a bundle, which lies elsewhere in the tree. */
+const repositoryRoot = ancestors(import.meta.dirname).find((directory) => existsSync(join(directory, 'guest', 'build'))) ?? '/'
+
+const text = (problem: string) => z.string({ error: problem }).min(1, { error: problem })
+const absolutePath = text('must be an absolute path').refine(isAbsolute, { error: 'must be an absolute path' })
+const wholeNumber = (problem: string) => z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: problem })
+const size = z.union(
+  [
+    z.number(),
+    z.string().transform((value, context) => {
+      const bytes = parseByteSize(value)
+      if (bytes !== null) return bytes
+      context.issues.push({ code: 'custom', message: 'must be a size such as 512m, 1g or 1048576', input: value })
+      return z.NEVER
+    }),
+  ],
+  { error: 'must be a size such as 512m, 1g or 1048576' },
+)
+const orNone = <S extends z.ZodType>(schema: S, problem: string) =>
+  z.union([z.literal('none').transform(() => null), schema], { error: `${problem}, or none` })
+const list = (separator: RegExp) =>
+  z.union([z.array(z.string()), z.string().transform((value) => value.split(separator).filter((part) => part !== ''))], {
+    error: 'must be a list',
+  })
+
+export const SETTINGS = {
+  home: { schema: absolutePath, fallback: join(homedir(), '.holdfast'), help: 'Directory of the server’s own state.' },
+  host: { schema: text('must be an address'), fallback: '127.0.0.1', help: 'Address to listen on; beyond loopback only with a key.' },
+  port: {
+    schema: wholeNumber('must be a port number').pipe(z.int().max(65_535, { error: 'must be at most 65535' })),
+    fallback: 5410,
+    help: 'Port to listen on; 0 takes any free one.',
+  },
+  auth: {
+    schema: z.enum(['key', 'none'], { error: 'must be key or none' }),
+    fallback: 'key',
+    help: 'Whether /v1 needs the API key; none only on loopback.',
+  },
+  api_key: {
+    schema: z.string().min(16, { error: 'must be at least 16 characters' }).nullable(),
+    fallback: null,
+    help: 'The API key; without it one is made and kept in <home>/admin.key.',
+    secret: true,
+  },
+  backend: {
+    schema: z.enum(['auto', ...BACKEND_KINDS], { error: `must be auto, ${BACKEND_KINDS.join(', ')}` }),
+    fallback: 'auto',
+    help: 'What isolates the sandboxes; auto takes the first available of podman, docker, nsjail, bubblewrap.',
+  },
+  image: { schema: text('must be an image name').max(255), fallback: 'python:3.11-slim', help: 'Default image of the container backends.' },
+  network: {
+    schema: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }),
+    fallback: 'off',
+    help: 'Network of a sandbox unless the request says otherwise.',
+  },
+  'limits.cpus': {
+    schema: orNone(
+      z
+        .union([
+          z.number(),
+          z
+            .string()
+            .regex(/^\d+(\.\d+)?$/)
+            .transform(Number),
+        ])
+        .pipe(Cpus),
+      'must be a number of processors such as 0.5 or 2',
+    ),
+    fallback: 1,
+    help: 'Processors per sandbox, or none.',
+  },
+  'limits.memory': {
+    schema: orNone(size.pipe(MemoryBytes), 'must be a size such as 512m, 1g or 1048576'),
+    fallback: 512 * 1024 * 1024,
+    help: 'Memory per sandbox, or none.',
+  },
+  'limits.pids': {
+    schema: orNone(wholeNumber('must be a whole number of processes').pipe(Pids), 'must be a whole number of processes'),
+    fallback: 128,
+    help: 'Processes per sandbox, or none.',
+  },
+  'limits.tmp': { schema: size.pipe(TmpBytes), fallback: 64 * 1024 * 1024, help: 'Size of each writable tmpfs inside.' },
+  'limits.open_files': {
+    schema: wholeNumber('must be a whole number of files').pipe(OpenFiles),
+    fallback: 1024,
+    help: 'Open files per process.',
+  },
+  'mounts.allowed_roots': {
+    schema: list(/:/).pipe(z.array(absolutePath)),
+    fallback: [],
+    help: 'Host directories below which callers may mount.',
+  },
+  'docker.host': {
+    schema: z.string().nullable(),
+    fallback: null,
+    help: 'Docker’s address, e.g. unix:///var/run/docker.sock.',
+    alias: 'DOCKER_HOST',
+  },
+  'podman.host': {
+    schema: z.string().nullable(),
+    fallback: null,
+    help: 'Podman’s address; without one its service is started.',
+    alias: 'CONTAINER_HOST',
+  },
+  'podman.args': { schema: list(/\s+/), fallback: [], help: 'Arguments for the podman service, e.g. --runtime runc.' },
+  'sessions.idle_seconds': {
+    schema: wholeNumber('must be a whole number of seconds').pipe(
+      z.int().min(1, { error: 'must be at least 1' }).max(604_800, { error: 'must be at most 604800' }),
+    ),
+    fallback: 300,
+    help: 'A sandbox without work for so long is removed; its workspace stays.',
+  },
+  'sessions.max': {
+    schema: wholeNumber('must be a whole number').pipe(z.int().min(1, { error: 'must be at least 1' })),
+    fallback: 100,
+    help: 'Sandboxes at one time; more are refused.',
+  },
+  'log.level': {
+    schema: z.enum(['debug', 'info', 'warn', 'error'], { error: 'must be debug, info, warn or error' }),
+    fallback: 'info',
+    help: 'Least severity that is logged.',
+  },
+  'guest.path': { schema: absolutePath, fallback: join(repositoryRoot, 'guest/build/holdfast-guest'), help: 'The static guest binary.' },
+  'guest.launcher': {
+    schema: absolutePath,
+    fallback: join(repositoryRoot, 'guest/build/holdfast-launcher'),
+    help: 'The launcher of bubblewrap and nsjail.',
+  },
+} as const satisfies Record<string, Setting>
+
+interface Setting {
+  readonly schema: z.ZodType
+  readonly fallback: unknown
+  readonly help: string
+  /** Never in the file, never printed. */
+  readonly secret?: boolean
+  /** Another program's variable that is honoured when ours is not set. */
+  readonly alias?: string
+}
+
+export type SettingName = keyof typeof SETTINGS
+export type SettingValue<N extends SettingName> = z.output<(typeof SETTINGS)[N]['schema']>
+
+export const SETTING_NAMES = Object.keys(SETTINGS).filter(isSettingName)
+
+export function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name)
+}
+
+export function variableOf(name: SettingName): string {
+  return `HOLDFAST_${name.replace('.', '_').toUpperCase()}`
+}
+
+export function settingOf(name: SettingName): Setting {
+  return SETTINGS[name]
+}
+
+function ancestors(directory: string): string[] {
+  const parent = dirname(directory)
+  return parent === directory ? [directory] : [directory, ...ancestors(parent)]
+}

@@ -1,0 +1,64 @@
+/**
+ * The server's home directory: its identity and the places of its state.
+ *
+ * `server-id` marks everything this server makes (containers, cgroups, directories), so that several servers share an
+ * engine without touching each other's sandboxes.
+ */
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { HoldfastError } from '@holdfast/protocol'
+import { randomId } from './random-id.ts'
+
+export interface Home {
+  readonly path: string
+  readonly serverId: string
+  /** Given to the backends, which keep `<stateDir>/sandboxes/<name>` below it. */
+  readonly stateDir: string
+  readonly workspacesDir: string
+}
+
+/** Makes what is missing. Only the owner may look inside: keys and workspaces lie here. */
+export function openHome(path: string): Home {
+  makePrivateDirectory(path)
+  const workspacesDir = join(path, 'workspaces')
+  makePrivateDirectory(workspacesDir)
+  return { path, stateDir: path, workspacesDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
+}
+
+export function makePrivateDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    chmodSync(path, 0o700)
+  } catch (cause) {
+    throw new HoldfastError('config_invalid', `cannot make the directory ${path}`, { path }, { cause })
+  }
+}
+
+function readOrMakeServerId(path: string): string {
+  const stored = readIfPresent(path)
+  if (stored !== null && /^srv_[0-9a-z]{16}$/.test(stored)) return stored
+  if (stored !== null)
+    throw new HoldfastError('config_invalid', `${path} does not hold a server id; remove it only if no sandbox of this server is left`, {
+      path,
+    })
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, `${randomId('srv')}\n`, { mode: 0o600 })
+  try {
+    // Linked into place: a crash never leaves half an id, and of two that start at once one wins and both read its id.
+    linkSync(draft, path)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return readOrMakeServerId(path)
+}
+
+function readIfPresent(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}

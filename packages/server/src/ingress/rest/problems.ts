@@ -1,0 +1,30 @@
+/**
+ * Failures as RFC 9457 problem documents.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * A `HoldfastError` is shown as its row of the table says. Anything else is a bug: logged with its cause, shown as a bare 500
+ * that names only the request id.
+ */
+import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { errorText } from '../../telemetry/log.ts'
+import type { Log } from '../../telemetry/log.ts'
+
+const RETRY_AFTER_SECONDS = '1'
+
+/** The document of any failure, for a response body or an in-band `error` event. */
+export function problemDocument(error: unknown, requestId: string) {
+  const known = isHoldfastError(error)
+    ? error
+    : new HoldfastError('internal', 'the server failed to handle this request', {}, { cause: error })
+  return { ...known.toProblem(), request_id: requestId }
+}
+
+export function problemResponse(error: unknown, requestId: string, log: Log): Response {
+  const document = problemDocument(error, requestId)
+  if (document.status >= 500) log.error('request-failed', { request_id: requestId, code: document.code, error: errorText(error) })
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json', 'x-request-id': requestId }
+  if (ERRORS[document.code].retry === 'after-delay') headers['retry-after'] = RETRY_AFTER_SECONDS
+  if (document.code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
+  return new Response(JSON.stringify(document), { status: document.status, headers })
+}
