@@ -27,7 +27,17 @@ export async function cleanUp(directory: string): Promise<void> {
   await endProcesses(directory)
   for (const mountPoint of mountPointsBelow(directory)) await unmount(mountPoint)
   await removeBridges(directory)
-  await rm(directory, { recursive: true, force: true })
+  await removeTree(directory)
+}
+
+/** What a rootless engine unpacked belongs to its subordinate users; only inside its user namespace may it be removed. */
+async function removeTree(directory: string): Promise<void> {
+  try {
+    await rm(directory, { recursive: true, force: true })
+  } catch (error) {
+    if (process.getuid?.() === 0) throw error
+    await run('podman', ['unshare', 'rm', '-rf', directory])
+  }
 }
 
 async function removeContainersOf(socketPath: string): Promise<void> {

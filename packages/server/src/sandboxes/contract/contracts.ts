@@ -1,0 +1,44 @@
+/**
+ * Binds one backend to both contracts, on whatever this test machine offers.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import { describe, test } from 'vitest'
+import type { BackendUnderTest } from '../../../../../test/environment/backends.ts'
+import { backendsUnderTest } from '../../../../../test/environment/backends.ts'
+import type { BackendKind, BackendNeeds, SandboxBackend } from '../backend.ts'
+import { ISOLATION_PROMISES, isolationContract } from './isolation.ts'
+import { LIFECYCLE_PROMISES, lifecycleContract } from './lifecycle.ts'
+import type { Excuses, Subject } from './subject.ts'
+
+type Open = (needs: BackendNeeds, settings: BackendUnderTest['settings']) => SandboxBackend
+
+export async function backendContracts(kind: BackendKind, open: Open, cannot: Excuses = {}): Promise<void> {
+  refuseUnknown(cannot)
+  const found = (await backendsUnderTest()).find((candidate) => candidate.kind === kind)
+  if (found === undefined) throw new Error(`the test machine knows no backend named ${kind}`)
+  if (found.skipReason !== null) {
+    describe(kind, () => test.skip(`keeps its contracts (skipped: ${found.skipReason})`))
+    return
+  }
+  const subject = subjectOf(found, open)
+  lifecycleContract(subject, cannot)
+  isolationContract(subject, cannot)
+}
+
+export function subjectOf({ kind, settings }: BackendUnderTest, open: Open): Subject {
+  return {
+    kind,
+    open: (needs) => open(needs, settings),
+    image: settings.image ?? null,
+    imageWithoutShell: settings.imageWithoutShell ?? null,
+    engineSocket: settings.dockerSocket ?? settings.podmanSocket ?? null,
+  }
+}
+
+/** A proof renamed later would otherwise leave an excuse that excuses nothing. */
+function refuseUnknown(cannot: Excuses): void {
+  const known = [...LIFECYCLE_PROMISES, ...ISOLATION_PROMISES]
+  const unknown = Object.keys(cannot).filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new Error(`no proof is named "${unknown.join('", "')}"`)
+}

@@ -1,0 +1,47 @@
+/**
+ * The isolation contract: attempts made from inside a sandbox, each with the attack in its name. A proof is green
+ * when the attack was made and failed.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { FILESYSTEM } from './isolation/filesystem.ts'
+import type { Ground } from './isolation/ground.ts'
+import { prepareGround } from './isolation/ground.ts'
+import { GUEST } from './isolation/guest.ts'
+import { NETWORK } from './isolation/network.ts'
+import { PRIVILEGES } from './isolation/privileges.ts'
+import { PROCESSES } from './isolation/processes.ts'
+import { RESOURCES } from './isolation/resources.ts'
+import { proveAll } from './prove.ts'
+import type { Excuses, Proofs, Subject } from './subject.ts'
+
+const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
+  network: NETWORK,
+  filesystem: FILESYSTEM,
+  processes: PROCESSES,
+  privileges: PRIVILEGES,
+  guest: GUEST,
+  resources: RESOURCES,
+}
+
+export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))
+
+export function isolationContract(subject: Subject, cannot: Excuses = {}): void {
+  describe(`${subject.kind} keeps the isolation contract`, () => {
+    let ground: Ground | undefined
+    beforeAll(async () => {
+      ground = await prepareGround(subject)
+    }, 60_000)
+    afterAll(async () => {
+      expect(await ground?.close(), 'left behind').toEqual([])
+    }, 60_000)
+
+    describe.for(Object.entries(SURFACES))('%s', ([, proofs]) => {
+      proveAll(proofs, cannot, async (prove) => {
+        if (ground === undefined) throw new Error('the ground was not prepared')
+        await prove(ground)
+      })
+    })
+  })
+}

@@ -1,0 +1,151 @@
+/**
+ * Lifecycle, shape: what is inside is what the spec said, mounts, owners, environment and limits.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { expect } from 'vitest'
+import { sandboxUserOnHost } from '../../sandbox-user.ts'
+import type { Laboratory } from '../laboratory.ts'
+import { outcomeOf, run, shell } from '../outcome.ts'
+import type { Proofs } from '../subject.ts'
+import { NotHere } from '../subject.ts'
+import { processesOf } from '../traces.ts'
+
+const MEBIBYTE = 1024 * 1024
+
+/** What the control groups of the laboratory's sandboxes say, under any of these names. */
+function settingsOf(laboratory: Laboratory, ...names: readonly string[]): readonly string[] {
+  const directories = new Set(processesOf(basename(laboratory.directory)).flatMap(({ cgroups }) => cgroups))
+  const files = [...directories].flatMap((directory) => names.map((name) => join(directory, name)))
+  return files.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8').trim())
+}
+
+export const SHAPE: Proofs<Laboratory> = {
+  'several mounts are shown where they were wished, nested ones too': async (laboratory) => {
+    const workspace = laboratory.hostDirectory('workspace')
+    const skill = laboratory.hostDirectory('skill')
+    const extra = laboratory.hostDirectory('extra')
+    mkdirSync(join(workspace, '.skills/weather'), { recursive: true })
+    writeFileSync(join(skill, 'SKILL.md'), 'a skill')
+    writeFileSync(join(extra, 'note'), 'a note')
+    const { inside } = await laboratory.create({
+      mounts: [
+        { source: workspace, target: '/workspace', mode: 'rw' },
+        { source: skill, target: '/workspace/.skills/weather', mode: 'ro' },
+        { source: extra, target: '/mnt/extra', mode: 'ro' },
+      ],
+    })
+    expect(await shell(inside, 'cat /workspace/.skills/weather/SKILL.md')).toBe('a skill')
+    expect(await shell(inside, 'cat /mnt/extra/note')).toBe('a note')
+    await inside.files.write('/workspace/made', 'inside')
+    expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('inside')
+    expect(await outcomeOf(() => inside.files.write('/workspace/.skills/weather/made', 'no'))).toBe('file_operation_failed')
+    expect(await outcomeOf(() => inside.files.write('/mnt/extra/made', 'no'))).toBe('file_operation_failed')
+  },
+
+  'a nested mount point that did not exist is made, and the mount shown there': async (laboratory) => {
+    const workspace = laboratory.hostDirectory('workspace')
+    const skill = laboratory.hostDirectory('skill')
+    writeFileSync(join(skill, 'SKILL.md'), 'a skill')
+    const { inside } = await laboratory.create({
+      mounts: [
+        { source: workspace, target: '/workspace', mode: 'rw' },
+        { source: skill, target: '/workspace/.skills/new', mode: 'ro' },
+      ],
+    })
+    expect(await shell(inside, 'cat /workspace/.skills/new/SKILL.md')).toBe('a skill')
+  },
+
+  'a mount below a workspace that is not itself a mount works': async (laboratory) => {
+    const skill = laboratory.hostDirectory('skill')
+    writeFileSync(join(skill, 'SKILL.md'), 'a skill')
+    const { inside } = await laboratory.create({ mounts: [{ source: skill, target: '/workspace/.skills/one', mode: 'ro' }] })
+    expect(await shell(inside, 'cat /workspace/.skills/one/SKILL.md; echo mine > /workspace/file; cat /workspace/file')).toBe('a skillmine')
+  },
+
+  'a single file can be mounted': async (laboratory) => {
+    const directory = laboratory.hostDirectory('files')
+    writeFileSync(join(directory, 'one'), 'one file')
+    const { inside } = await laboratory.create({ mounts: [{ source: join(directory, 'one'), target: '/mnt/one', mode: 'ro' }] })
+    expect(await shell(inside, 'cat /mnt/one')).toBe('one file')
+  },
+
+  'a path with spaces, colons, quotes and equal signs is mounted as it is': async (laboratory) => {
+    const directory = laboratory.hostDirectory("a b:c'd=e")
+    writeFileSync(join(directory, 'note'), 'odd')
+    const { inside } = await laboratory.create({ mounts: [{ source: directory, target: "/mnt/o d'd=x", mode: 'ro' }] })
+    expect(await run(inside, ['cat', "/mnt/o d'd=x/note"])).toMatchObject({ stdout: 'odd', exitCode: 0 })
+  },
+
+  'a path that reads like mount options is mounted as it is, or refused': async (laboratory) => {
+    for (const name of ['a,readonly=false', 'a,destination=,b', 'a"b"', 'a\\b', 'a\nb', 'a%sb']) {
+      const source = laboratory.hostDirectory(name)
+      writeFileSync(join(source, 'note'), 'kept')
+      const sandboxName = laboratory.newName()
+      const spec = laboratory.spec({ mounts: [{ source, target: '/mnt/odd', mode: 'ro' }] })
+      const created = await outcomeOf(() => laboratory.backend.create(sandboxName, spec))
+      expect(['accepted', 'mount_refused'], JSON.stringify(name)).toContain(created)
+      if (created === 'accepted') {
+        const inside = await laboratory.enter(await laboratory.backend.attach(sandboxName))
+        await outcomeOf(() => inside.files.write('/mnt/odd/note', 'changed'))
+        expect(await shell(inside, 'cat /mnt/odd/note'), JSON.stringify(name)).toBe('kept')
+      }
+      await laboratory.backend.destroy(sandboxName)
+    }
+  },
+
+  'files written inside belong to the sandbox user on the host': async (laboratory) => {
+    const workspace = laboratory.hostDirectory('workspace')
+    const { inside } = await laboratory.create({ mounts: [{ source: workspace, target: '/workspace', mode: 'rw' }] })
+    await shell(inside, 'echo x > /workspace/by-command')
+    await inside.files.write('/workspace/by-files', 'x')
+    for (const name of ['by-command', 'by-files']) expect(statSync(join(workspace, name))).toMatchObject(sandboxUserOnHost())
+  },
+
+  'home, /tmp and the workspace belong to the user and can be written': async (laboratory) => {
+    const { inside } = await laboratory.create()
+    for (const place of ['/home/user', '/workspace', '/tmp'])
+      expect(await shell(inside, `cd ${place} && echo x > file && cat file`)).toBe('x')
+    expect(await shell(inside, 'cd && pwd')).toBe('/home/user')
+  },
+
+  'a command has the environment it was given and nothing of the server': async (laboratory) => {
+    process.env['HOLDFAST_CONTRACT_SECRET'] = 'of the server'
+    const { inside } = await laboratory.create()
+    const { stdout } = await run(inside, { argv: ['env'], env: { GIVEN: 'yes' } })
+    expect(stdout).toContain('GIVEN=yes\n')
+    expect(stdout).not.toContain('of the server')
+    delete process.env['HOLDFAST_CONTRACT_SECRET']
+  },
+
+  'the limits of the spec hold inside': async (laboratory) => {
+    const { inside } = await laboratory.create({ limits: { openFiles: 200, tmpBytes: 8 * MEBIBYTE } })
+    expect(await shell(inside, 'ulimit -Hn')).toBe('200')
+    expect(await shell(inside, 'ulimit -Hc')).toBe('0')
+    for (const place of ['/tmp', '/home/user', '/workspace']) {
+      expect(await shell(inside, `df -k ${place} | tail -1 | awk '{print $2}'`), place).toBe(String(8 * 1024))
+    }
+  },
+
+  'the kernel was told the limits of the spec': async (laboratory) => {
+    const { limits, reasons } = laboratory.capabilities
+    if (!limits.memory || !limits.pids) throw new NotHere(reasons['memory'] ?? reasons['pids'] ?? 'no limits here')
+    const memoryBytes = 96 * MEBIBYTE
+    const { inside } = await laboratory.create({ limits: { memoryBytes, pids: 40 } })
+    expect(settingsOf(laboratory, 'memory.limit_in_bytes', 'memory.max')).toContain(String(memoryBytes))
+    // A backend may add what it needs itself (a monitor, the guest), but not leave it open.
+    const pids = settingsOf(laboratory, 'pids.max').map(Number)
+    expect(
+      pids.some((most) => most >= 40 && most <= 48),
+      `pids.max is ${pids.join(', ')}`,
+    ).toBe(true)
+    expect([memoryBytes, null]).toContain((await inside.stats()).memoryLimitBytes)
+  },
+
+  'the sandbox has a host name of its own': async (laboratory) => {
+    const { inside } = await laboratory.create()
+    expect(await shell(inside, 'cat /proc/sys/kernel/hostname')).toBe('sandbox')
+  },
+}

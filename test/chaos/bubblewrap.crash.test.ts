@@ -1,0 +1,4 @@
+/** What Bubblewrap holds survives the death of its server. */
+import { survivesKills } from './killed-server.ts'
+
+await survivesKills('bubblewrap')

@@ -1,0 +1,4 @@
+/** What Docker holds survives the death of its server. */
+import { survivesKills } from './killed-server.ts'
+
+await survivesKills('docker')
