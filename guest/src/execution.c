@@ -271,6 +271,8 @@ static bool is_supervisor(pid_t pid) {
 
 /* Children of ours that are no supervisors lost theirs to a murderer; nothing may outlive its execution that way. */
 static void sweep_strays(void) {
+  /* The dead first: one of them may be a main process whose status is still to be had. */
+  executions_reap();
   struct pid_list strays = {0};
   if (!tree_descendants(getpid(), is_supervisor, &strays)) return;
   bool any = strays.count > 0;

@@ -23,6 +23,8 @@
 #define MAX_ENDED_BYTES (16u << 20)
 #define MAX_STREAMS 1024
 #define MAX_TAG 128
+/* What a pipe is widened to when a program moves much. */
+#define ROOMY_PIPE 1048576
 /* Descriptors below this are never handed out, so that a supervisor can lay its own there. */
 #define FIRST_DESCRIPTOR 10
 
@@ -63,8 +65,8 @@ struct outlet {
 struct inlet {
   struct watch watch;
   struct execution *execution;
-  uint8_t *pending;       /* STDIN_CREDIT bytes, only while needed */
-  size_t start, length;
+  uint8_t *pending;       /* only while needed */
+  size_t room, start, length;
   uint32_t taken;         /* bytes the program took since the last CREDIT */
   uint32_t credit;        /* bytes the server may still send */
   bool is_ending;         /* close when `pending` is empty */

@@ -2,6 +2,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -49,9 +50,26 @@ static void on_ready(struct watch *watch, uint32_t events) {
   }
   free(inlet->pending);
   inlet->pending = NULL;
-  inlet->start = 0;
+  inlet->room = inlet->start = 0;
   watch_disarm(watch);
   if (inlet->is_ending) finish(inlet);
+}
+
+/* Room for `length` more bytes behind those that wait. The credit bounds it. */
+static bool make_room(struct inlet *inlet, size_t length) {
+  if (inlet->start + inlet->length + length <= inlet->room) return true;
+  if (inlet->start > 0) memmove(inlet->pending, inlet->pending + inlet->start, inlet->length);
+  inlet->start = 0;
+  if (inlet->length + length <= inlet->room) return true;
+  /* The first time that the program is too slow, its pipe is widened too: fewer switches per byte. */
+  if (!inlet->pending) fcntl(inlet->watch.fd, F_SETPIPE_SZ, ROOMY_PIPE);
+  size_t room = inlet->room ? inlet->room : 65536;
+  while (room < inlet->length + length) room *= 2;
+  uint8_t *moved = realloc(inlet->pending, room);
+  if (!moved) return false;
+  inlet->pending = moved;
+  inlet->room = room;
+  return true;
 }
 
 void inlet_open(struct inlet *inlet, struct execution *execution, int fd) {
@@ -79,11 +97,7 @@ bool inlet_write(struct inlet *inlet, const uint8_t *bytes, size_t length) {
     account(inlet, (size_t)written);
   }
   if (length == 0) return true;
-  if (!inlet->pending && !(inlet->pending = malloc(STDIN_CREDIT))) return false;
-  if (inlet->start + inlet->length + length > STDIN_CREDIT) {
-    memmove(inlet->pending, inlet->pending + inlet->start, inlet->length);
-    inlet->start = 0;
-  }
+  if (!make_room(inlet, length)) return false;
   memcpy(inlet->pending + inlet->start + inlet->length, bytes, length);
   inlet->length += length;
   if (!inlet->watch.is_armed) watch_arm(&inlet->watch, EPOLLOUT);
@@ -99,6 +113,6 @@ void inlet_end(struct inlet *inlet) {
 void inlet_close(struct inlet *inlet) {
   free(inlet->pending);
   inlet->pending = NULL;
-  inlet->start = inlet->length = 0;
+  inlet->room = inlet->start = inlet->length = 0;
   watch_close(&inlet->watch);
 }

@@ -29,6 +29,12 @@
 #define LOAD_ARGUMENT(n) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[n]))
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, (action))
 #define DENY(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM)
+/* By one argument; the number of the call is loaded again for the rules that follow. */
+#define BY_ARGUMENT(call, n, value, when_equal, when_other) \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 3), LOAD_ARGUMENT(n), \
+  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (when_equal), (when_other)), RETURN(SECCOMP_RET_ERRNO | EPERM), LOAD(nr)
+#define DENY_WHEN(call, n, value) BY_ARGUMENT(call, n, value, 0, 1)
+#define DENY_UNLESS(call, n, value) BY_ARGUMENT(call, n, value, 1, 0)
 #define ABSENT(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), RETURN(SECCOMP_RET_ERRNO | ENOSYS)
 
 static const struct sock_filter FILTER[] = {
@@ -60,19 +66,13 @@ static const struct sock_filter FILTER[] = {
   DENY(SYS_ioperm), DENY(SYS_iopl), DENY(SYS_modify_ldt), DENY(SYS_uselib), DENY(SYS_ustat), DENY(SYS_sysfs),
   DENY(SYS__sysctl), DENY(SYS_create_module), DENY(SYS_get_kernel_syms), DENY(SYS_query_module),
 #endif
-  /* prlimit of another process: the guest may share our uid, and without descriptors it is deaf. */
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 4),
-  LOAD_ARGUMENT(0),
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
-  RETURN(SECCOMP_RET_ERRNO | EPERM),
-  RETURN(SECCOMP_RET_ALLOW),
-  /* ioctl(TIOCSTI) types into somebody else's terminal; TIOCLINUX likewise. */
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5),
-  LOAD_ARGUMENT(1),
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0),
-  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1),
-  RETURN(SECCOMP_RET_ERRNO | EPERM),
-  RETURN(SECCOMP_RET_ALLOW),
+  /* Where the guest shares the commands' uid: no starving it of descriptors or of time. It is process 1 of the sandbox. */
+  DENY_UNLESS(SYS_prlimit64, 0, 0),
+  DENY_UNLESS(SYS_setpriority, 0, 0 /* PRIO_PROCESS */), DENY_WHEN(SYS_setpriority, 1, 1), DENY_WHEN(SYS_ioprio_set, 1, 1),
+  DENY_WHEN(SYS_sched_setscheduler, 0, 1), DENY_WHEN(SYS_sched_setparam, 0, 1), DENY_WHEN(SYS_sched_setattr, 0, 1),
+  DENY_WHEN(SYS_sched_setaffinity, 0, 1),
+  /* TIOCSTI types into somebody else's terminal; TIOCLINUX likewise. */
+  DENY_WHEN(SYS_ioctl, 1, 0x5412), DENY_WHEN(SYS_ioctl, 1, 0x541C),
   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
   LOAD_ARGUMENT(0),
   BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 0, 1),

@@ -9,7 +9,6 @@
 
 /* Read per event, so that one noisy program does not starve the others. */
 #define QUOTA 262144u
-#define ROOMY_PIPE 1048576
 
 static uint8_t scratch[65536];
 

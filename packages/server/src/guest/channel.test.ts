@@ -346,16 +346,16 @@ describe('flow control', () => {
 
   test('stdin waits for credit and goes on when it is granted', async () => {
     const { guest, execution } = await running()
-    const content = Buffer.alloc(300_000, 'a')
+    const content = Buffer.alloc(1_200_000, 'a')
     let isWritten = false
     const written = execution.stdin.write(content).then(() => {
       isWritten = true
     })
     let received = 0
-    while (received < 262_144) received += (await guest.hears(FrameType.DATA)).bytes.length
-    expect(received).toBe(262_144)
+    while (received < 1_048_576) received += (await guest.hears(FrameType.DATA)).bytes.length
+    expect(received).toBe(1_048_576)
     expect(isWritten).toBe(false)
-    guest.say(encodeControl(FrameType.CREDIT, 1, [[Tag.COUNT, 262_144]]))
+    guest.say(encodeControl(FrameType.CREDIT, 1, [[Tag.COUNT, 1_048_576]]))
     await written
     while (received < content.length) received += (await guest.hears(FrameType.DATA)).bytes.length
     execution.stdin.end()

@@ -181,7 +181,7 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
     test('a program that does not read its stdin blocks nobody, and lets its writer go when it dies', async () => {
       const idle = await inside.exec({ argv: ['sleep', '100'], cwd: '/', stdin: 'pipe', ephemeral: true })
       let isSettled = false
-      const write = Promise.allSettled([idle.stdin.write(Buffer.alloc(1_000_000))]).then(() => {
+      const write = Promise.allSettled([idle.stdin.write(Buffer.alloc(4_000_000))]).then(() => {
         isSettled = true
       })
       expect(await shell('echo still here')).toMatchObject({ stdout: 'still here\n' })

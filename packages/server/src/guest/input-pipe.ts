@@ -7,7 +7,7 @@ import { HoldfastError } from '@holdfast/protocol'
 import { encodeControl, encodeDataHeader, FrameType, HEADER_BYTES, MAX_DATA_BYTES, StreamChannel } from './codec.ts'
 import { violated } from './violation.ts'
 
-export const INPUT_CREDIT_BYTES = 262_144
+export const INPUT_CREDIT_BYTES = 1_048_576
 /** Up to here the bytes are copied behind their header, so that the frame is one buffer and the caller's is free at once. */
 const COPY_BYTES = 16_384
 

@@ -14,6 +14,9 @@ import { violated } from './violation.ts'
 /** For a guest that does not say its window: a quarter of the smallest that any guest has. */
 const CAUTIOUS_ACKNOWLEDGE_BYTES = 16_384
 
+const SHARING_BYTES = 8_192
+const SLAB_BYTES = 524_288
+
 export interface OutputConsumer {
   /** True: chunks are the consumer's own. False: a chunk is valid only during the call, and nothing is copied. */
   readonly keepsBytes: boolean
@@ -28,6 +31,8 @@ export class OutputReader {
   #acknowledgeBytes: number
   readonly #acknowledge: (seq: number) => void
   readonly #queue = new OutputQueue()
+  /** What is left of the slab that copies share. */
+  #slab: Buffer | null = null
   #receivedSeq = 0
   #consumedSeq = 0
   #acknowledgedSeq = 0
@@ -62,7 +67,7 @@ export class OutputReader {
     if (this.#receivedSeq - this.#acknowledgedSeq > this.#windowBytes)
       throw violated(`output exceeds the window of ${this.#windowBytes} bytes`)
     if (this.#consumer === null || this.#isPaused || this.#isHanding || !this.#queue.isEmpty) this.#queue.push(channel, bytes)
-    else this.#hand(this.#consumer, channel, this.#consumer.keepsBytes ? copyOf(bytes) : bytes)
+    else this.#hand(this.#consumer, channel, this.#consumer.keepsBytes ? this.#copy(bytes) : bytes)
   }
 
   /** No more output follows what was delivered. */
@@ -115,11 +120,18 @@ export class OutputReader {
     this.#acknowledgedSeq = this.#consumedSeq
     this.#acknowledge(this.#consumedSeq)
   }
+
+  /** Large pieces share slabs, because a buffer costs the collector more than its bytes; small ones must not keep a slab alive. */
+  #copy(bytes: Buffer): Buffer {
+    if (bytes.length < SHARING_BYTES) return copyInto(Buffer.allocUnsafeSlow(bytes.length), bytes)
+    if (this.#slab === null || this.#slab.length < bytes.length) this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES)
+    const place = this.#slab.subarray(0, bytes.length)
+    this.#slab = this.#slab.subarray(bytes.length)
+    return copyInto(place, bytes)
+  }
 }
 
-/** Not from Node's pool: a byte kept there would keep the pool's whole slab. */
-function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(copy)
-  return copy
+function copyInto(place: Buffer, bytes: Buffer): Buffer {
+  bytes.copy(place)
+  return place
 }
