@@ -2,7 +2,7 @@
  * Bundles the command and the server into `packages/cli/dist/`, which is what `npm run up` runs.
  *
  * Node can run the TypeScript sources as they are, and tests do; but its type stripper alone costs a server 40 MB that it
- * never gives back. Why: docs/adr/0001-node-24-without-a-build.md
+ * never gives back. Why: docs/adr/0001-runtime.md
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

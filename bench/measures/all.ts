@@ -1,0 +1,12 @@
+/** Every measure, in the order of the table. A new one is one file and one line here. */
+import type { Measure } from '../measure.ts'
+import { bulk } from './bulk.ts'
+import { cold } from './cold.ts'
+import { echo } from './echo.ts'
+import { files } from './files.ts'
+import { idle } from './idle.ts'
+import { parallel } from './parallel.ts'
+import { throughput } from './throughput.ts'
+import { warm } from './warm.ts'
+
+export const MEASURES: readonly Measure[] = [warm, throughput, parallel, bulk, echo, cold, files, idle]
