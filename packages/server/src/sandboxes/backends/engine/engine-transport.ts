@@ -34,6 +34,10 @@ export interface EngineTransport {
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const MAX_LINE_BYTES = 64 * 1024
 
+/** How a write to, or a read from, a connection fails whose other end is gone. */
+const STALE = new Set(['ECONNRESET', 'EPIPE'])
+const MAX_STALE_CONNECTIONS = 16
+
 export function engineTransport(engine: string, address: EngineAddress): EngineTransport {
   const agent = address.kind === 'unix' ? new UnixAgent(address.path) : new Agent({ keepAlive: true })
 
@@ -63,8 +67,9 @@ export function engineTransport(engine: string, address: EngineAddress): EngineT
         } catch (error) {
           if (signal.aborted) throw isTimeout(signal) ? late(engine, wish, signal.reason) : signal.reason
           if (error instanceof HoldfastError) throw error
-          // A kept connection that the engine closed while it was idle: the request was never read, so it is sent again.
-          if (attempt === 1 && isReused(error) && errorCode(error) === 'ECONNRESET') continue
+          // A kept connection that the engine closed while it was idle: the request was never read, so it is sent again, and
+          // each such connection is gone from the agent with its failure.
+          if (attempt <= MAX_STALE_CONNECTIONS && isReused(error) && STALE.has(errorCode(error))) continue
           throw unreachable(engine, address, error)
         }
       }
