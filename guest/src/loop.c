@@ -71,12 +71,14 @@ void loop_open(void) {
 _Noreturn void loop_run(void) {
   struct epoll_event events[BATCH];
   for (;;) {
-    int count = epoll_wait(epoll_fd, events, BATCH, executions_tick());
+    /* What is due may have something to say, so it comes before the flush, and both before the wait. */
+    int timeout_ms = executions_tick();
+    connections_flush();
+    int count = epoll_wait(epoll_fd, events, BATCH, timeout_ms);
     for (int i = 0; i < count; i++) {
       struct watch *watch = events[i].data.ptr;
       if (watch->fd >= 0) watch->ready(watch, events[i].events);
     }
-    connections_flush();
     while (deferred_count > 0) free(deferred[--deferred_count]);
   }
 }

@@ -303,13 +303,13 @@ describe('an execution', () => {
 })
 
 describe('flow control', () => {
-  test('consumed output is acknowledged in quarters of the window', async () => {
+  test('consumed output is acknowledged in halves of the window', async () => {
     const { guest, execution } = await running()
     const drained = execution.drain(() => undefined)
-    guest.say(data(1, Buffer.alloc(10_000)), data(1, Buffer.alloc(10_000)))
+    guest.say(data(1, Buffer.alloc(20_000)), data(1, Buffer.alloc(20_000)))
     const { fields } = await guest.hears(FrameType.ACK)
-    expect(fields.requiredNumber(Tag.SEQ)).toBe(20_000)
-    guest.say(exit(1, 20_000), end(1))
+    expect(fields.requiredNumber(Tag.SEQ)).toBe(40_000)
+    guest.say(exit(1, 40_000), end(1))
     await drained
   })
 

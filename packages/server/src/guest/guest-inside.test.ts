@@ -398,6 +398,18 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
   })
 
   describe('terminals', () => {
+    test('an end is reported although something in the background still holds the terminal', async () => {
+      const terminal = await inside.pty({
+        argv: ['sh', '-c', 'trap "" HUP; sleep 1000 & echo said'],
+        cwd: '/',
+        size: { cols: 80, rows: 24 },
+      })
+      let said = ''
+      const exit = await terminal.drain(({ bytes }) => void (said += bytes.toString()))
+      expect({ said, exit }).toMatchObject({ said: 'said\r\n', exit: { exitCode: 0, survivors: true } })
+      expect(await terminal.kill()).toMatchObject({ verified: true })
+    })
+
     test('a terminal has a size, and a new one after a resize', async () => {
       const execution = await inside.pty({
         argv: ['sh', '-c', 'stty size; trap "stty size; exit 4" WINCH; echo $TERM ready; while :; do sleep 0.01; done'],

@@ -4,18 +4,18 @@
  * ingress → access → policy → sessions → sandboxes → [guest] → result
  *
  * Callbacks and no promises, because every byte of every program passes here. The window is what may be on the way or kept;
- * an ACK goes out whenever a quarter of it was consumed.
+ * an ACK goes out whenever half of it was consumed: more often, and the guest is woken more often than it has work.
  * A guest that is short of memory may keep to a smaller window than the one we allow; it says so when it starts.
  */
 import { OutputQueue } from './output-queue.ts'
 import type { OutputChannel } from './output-queue.ts'
 import { violated } from './violation.ts'
 
-/** For a guest that does not say its window: a quarter of the smallest that any guest has. */
-const CAUTIOUS_ACKNOWLEDGE_BYTES = 16_384
+/** For a guest that does not say its window: half of the smallest that any guest has. */
+const CAUTIOUS_ACKNOWLEDGE_BYTES = 32_768
 
 const SHARING_BYTES = 8_192
-const SLAB_BYTES = 524_288
+const SLAB_BYTES = 262_144
 
 export interface OutputConsumer {
   /** True: chunks are the consumer's own. False: a chunk is valid only during the call, and nothing is copied. */
@@ -44,7 +44,7 @@ export class OutputReader {
 
   constructor(windowBytes: number, acknowledge: (seq: number) => void) {
     this.#windowBytes = windowBytes
-    this.#acknowledgeBytes = Math.min(windowBytes / 4, CAUTIOUS_ACKNOWLEDGE_BYTES)
+    this.#acknowledgeBytes = Math.min(windowBytes / 2, CAUTIOUS_ACKNOWLEDGE_BYTES)
     this.#acknowledge = acknowledge
   }
 
@@ -57,7 +57,7 @@ export class OutputReader {
     this.#receivedSeq = seq
     this.#consumedSeq = seq
     this.#acknowledgedSeq = seq
-    if (guestWindowBytes !== undefined) this.#acknowledgeBytes = Math.min(this.#windowBytes, guestWindowBytes) / 4
+    if (guestWindowBytes !== undefined) this.#acknowledgeBytes = Math.min(this.#windowBytes, guestWindowBytes) / 2
   }
 
   /** Bytes from the guest, valid during the call. Throws when they exceed the window. */

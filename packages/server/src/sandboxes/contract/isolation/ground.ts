@@ -13,6 +13,7 @@ import type { Mount } from '../../spec.ts'
 import type { Inhabited, Laboratory, Wish } from '../laboratory.ts'
 import { openLaboratory } from '../laboratory.ts'
 import { run } from '../outcome.ts'
+import { NotHere } from '../subject.ts'
 import type { Subject } from '../subject.ts'
 import { buildAttackProgram } from './attack-program.ts'
 
@@ -94,6 +95,12 @@ async function prepareIn(laboratory: Laboratory, elsewhere: string): Promise<Omi
       }
     },
   }
+}
+
+/** Without the limit there is nothing to withstand with; the capability's own reason says why. */
+export function needing({ laboratory }: Ground, limit: 'cpus' | 'memory' | 'pids'): void {
+  const { limits, reasons } = laboratory.capabilities
+  if (!limits[limit]) throw new NotHere(reasons[limit] ?? `no ${limit} limit here`)
 }
 
 /** The neighbour runs commands; when it does not, the test's own time limit speaks. */

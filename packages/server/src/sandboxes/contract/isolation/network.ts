@@ -9,10 +9,12 @@ import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { createSocket } from 'node:dgram'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import type { Proofs } from '../subject.ts'
 import { NotHere } from '../subject.ts'
-import { holds } from './attack-program.ts'
+import { lineFrom } from '../outcome.ts'
+import { ATTACK, holds } from './attack-program.ts'
 import type { Ground } from './ground.ts'
 
 /** Listens while the attempt is made and says how many connections arrived. */
@@ -126,6 +128,13 @@ export const NETWORK: Proofs<Ground> = {
       )
       expect(visitors).toBe(0)
     })
+  },
+  'the server alone reaches a port inside, with the network off': async ({ attacked }) => {
+    const execution = await attacked.inside.exec({ argv: [ATTACK, 'echo-server'] })
+    const said = await lineFrom(execution.output, (line) => line.startsWith('held: '))
+    const socket = await attacked.inside.connect(Number(said.slice('held: '.length)))
+    socket.end(Buffer.alloc(300_000, 'x'))
+    expect((await buffer(socket)).equals(Buffer.alloc(300_000, 'x'))).toBe(true)
   },
   'change the network interface': async ({ attacked }) => {
     await holds(attacked.inside, 'change-interface')

@@ -6,9 +6,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect } from 'vitest'
+import { run } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
-import { holds } from './attack-program.ts'
+import { ATTACK, holds } from './attack-program.ts'
 import type { Ground } from './ground.ts'
+import { needing } from './ground.ts'
 
 /** A process of the host, known by a marker in its command line. */
 async function withHostProcess(attempt: (marker: string, pid: number) => Promise<unknown>): Promise<void> {
@@ -59,18 +61,22 @@ export const PROCESSES: Proofs<Ground> = {
   'slow the guest down': touchingGuest('priority', 'affinity', 'scheduler'),
   'offer the guest to the OOM killer': touchingGuest('oom'),
 
-  'kill everything that can be killed': async ({ attacked }) => {
+  'kill everything that can be killed': async ({ attacked, laboratory }) => {
     const victim = await attacked.inside.exec({ argv: ['sleep', '1000'] })
-    await holds(attacked.inside, 'kill-everything')
+    // With one user only it kills its own supervisor too, and dies of that unless it ends first.
+    if (laboratory.capabilities.severalUsers) await holds(attacked.inside, 'kill-everything')
+    else await run(attacked.inside, [ATTACK, 'kill-everything'])
     // Its own processes it may kill; that must then be reported, and the guest must go on.
     expect((await victim.exit).signal).toBe('SIGKILL')
     await holds(attacked.inside, 'identify')
   },
 
-  'drown the guest in orphans': ({ fresh }) =>
-    fresh({ limits: { pids: 64 } }, async ({ inside }) => {
+  'drown the guest in orphans': (ground) => {
+    needing(ground, 'pids')
+    return ground.fresh({ limits: { pids: 64 } }, async ({ inside }) => {
       // Three hundred at once are more than may live here: the next can only be made when the dead are collected.
       for (let round = 0; round < 3; round++) await holds(inside, 'leave-orphans')
       await expect.poll(async () => (await inside.stats()).pids, { timeout: 5000 }).toBeLessThan(16)
-    }),
+    })
+  },
 }

@@ -8,18 +8,11 @@ import type { Execution } from '../../../guest/inside.ts'
 import type { Inhabited, Wish } from '../laboratory.ts'
 import { lineFrom } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
-import { NotHere } from '../subject.ts'
 import { ATTACK, attack, holds } from './attack-program.ts'
 import type { Ground } from './ground.ts'
-import { neighbourAnswers } from './ground.ts'
+import { needing, neighbourAnswers } from './ground.ts'
 
 const MEBIBYTE = 1024 * 1024
-
-/** Without the limit there is nothing to withstand with; the capability's own reason says why. */
-function needing(ground: Ground, limit: 'cpus' | 'memory' | 'pids'): void {
-  const { limits, reasons } = ground.laboratory.capabilities
-  if (!limits[limit]) throw new NotHere(reasons[limit] ?? `no ${limit} limit here`)
-}
 
 /** Starts the attack, waits until it has taken all it can get, asks the neighbour, ends it, asks the attacked one. */
 function withstanding(

@@ -3,8 +3,10 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { Laboratory } from '../laboratory.ts'
@@ -109,6 +111,38 @@ export const SHAPE: Proofs<Laboratory> = {
     for (const place of ['/home/user', '/workspace', '/tmp'])
       expect(await shell(inside, `cd ${place} && echo x > file && cat file`)).toBe('x')
     expect(await shell(inside, 'cd && pwd')).toBe('/home/user')
+  },
+
+  'files go in and out through the guest, as the sandbox user': async (laboratory) => {
+    const { inside } = await laboratory.create()
+    const content = randomBytes(3_000_000)
+    await inside.files.write('/workspace/deep/file', content, { parents: true, mode: 0o640 })
+    expect((await buffer(await inside.files.read('/workspace/deep/file'))).equals(content)).toBe(true)
+    const entry = await inside.files.stat('/workspace/deep/file')
+    expect(entry).toMatchObject({ size: content.length, mode: 0o640, uid: Number(await shell(inside, 'id -u')) })
+    expect((await inside.files.glob('**/fi?e', { root: '/workspace' })).items.map(({ path }) => path)).toEqual(['/workspace/deep/file'])
+    expect(await outcomeOf(() => inside.files.write('/usr/file', 'x'))).toBe('file_operation_failed')
+  },
+
+  'a terminal belongs to the sandbox user, has a size and can be opened again by name': async (laboratory) => {
+    const { inside } = await laboratory.create()
+    const terminal = await inside.pty({
+      argv: ['sh', '-c', 'stty size < "$(tty)"; test -O "$(tty)" && echo mine'],
+      size: { cols: 90, rows: 30 },
+    })
+    let said = ''
+    await terminal.drain(({ bytes }) => void (said += bytes.toString()))
+    expect(said.replaceAll('\r', '')).toBe('30 90\nmine\n')
+  },
+
+  'the figures of the sandbox are its own': async (laboratory) => {
+    const { inside } = await laboratory.create()
+    await shell(inside, 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done')
+    const stats = await inside.stats()
+    expect(stats.pids).toBeLessThan(10)
+    expect(stats.cpuUsec).toBeGreaterThan(1_000)
+    expect(stats.memoryBytes).toBeGreaterThan(100_000)
+    expect(stats.diskTotalBytes).toBeGreaterThan(0)
   },
 
   'a command has the environment it was given and nothing of the server': async (laboratory) => {

@@ -166,6 +166,12 @@ static int judge_writable(const char *path, const struct stat *status, int kind,
   if (kind == FTW_DNR || kind == FTW_NS || S_ISLNK(status->st_mode)) return FTW_CONTINUE;
   if (!S_ISDIR(status->st_mode) && !S_ISREG(status->st_mode)) return FTW_CONTINUE;
   if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) return FTW_CONTINUE;
+  /* Permission bits promise what some file systems (devpts) never keep: only a file that was made counts. */
+  if (S_ISDIR(status->st_mode)) {
+    char made[PATH_MAX + 16];
+    snprintf(made, sizeof made, "%s/made-inside", path);
+    if (open(made, O_CREAT | O_WRONLY, 0600) < 0) return FTW_CONTINUE;
+  }
   snprintf(finding, sizeof finding, "%s", path);
   return FTW_STOP;
 }

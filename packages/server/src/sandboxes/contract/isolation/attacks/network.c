@@ -179,9 +179,28 @@ static int change_interface(int count, char **arguments) {
   return expect_refusal("taking lo down", ioctl(control, SIOCSIFFLAGS, &request));
 }
 
+/* echo-server: no attack, but what a web app would be; says its port, then sends one visitor back what he sends. */
+static int echo_server(int count, char **arguments) {
+  (void)count, (void)arguments;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  int listener = socket(AF_INET, SOCK_STREAM, 0);
+  if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, 1) < 0 ||
+      getsockname(listener, (struct sockaddr *)&address, &length) < 0)
+    return unable("cannot listen: %s", strerror(errno));
+  held("%u", (unsigned)ntohs(address.sin_port));
+  int visitor = accept(listener, NULL, NULL);
+  char bytes[4096];
+  for (ssize_t got; (got = read(visitor, bytes, sizeof bytes)) > 0;) {
+    for (ssize_t sent = 0, done; sent < got; sent += done)
+      if ((done = write(visitor, bytes + sent, (size_t)(got - sent))) < 0) return unable("write: %s", strerror(errno));
+  }
+  return EXIT_HELD;
+}
+
 const struct attack NETWORK_ATTACKS[] = {
     {"connect-tcp", connect_tcp, 2},       {"connect-gateway", connect_gateway, 1},       {"send-udp", send_udp, 2},
     {"connect-abstract", connect_abstract, 1}, {"open-socket", open_socket, 1},
-    {"find-interface", find_interface, 0}, {"change-interface", change_interface, 0},
+    {"echo-server", echo_server, 0},       {"find-interface", find_interface, 0}, {"change-interface", change_interface, 0},
     {NULL, NULL, 0},
 };
