@@ -26,6 +26,8 @@ export interface JailIdentity {
 export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdentity): readonly string[] {
   return [
     ...['--mode', 'o', '--really_quiet', '--time_limit', '0', '--disable_rlimits', '--hostname', 'sandbox', '--cwd', '/'],
+    // Without this nsjail gives its programs the lowest priority there is.
+    ...['--nice_level', '0'],
     ...['--pass_fd', String(LISTEN_DESCRIPTOR)],
     ...identityFlags(identity),
     ...entries.flatMap(entryFlags),

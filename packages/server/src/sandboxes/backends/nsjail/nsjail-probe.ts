@@ -23,6 +23,8 @@ const TRIAL_ARGUMENTS = [
   '--time_limit',
   '5',
   '--disable_rlimits',
+  '--nice_level',
+  '0',
   '--chroot',
   '/',
   '--',
