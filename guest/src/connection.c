@@ -21,6 +21,8 @@
 #define BATCH_FRAMES 8
 #define TURN_FRAMES 4
 #define SMALL_BYTES 4096u
+/* Copied small frames before the socket has its turn. */
+#define COPIED_BYTES 65536u
 
 static struct connection connections[MAX_CONNECTIONS];
 static struct watch listener_watch;
@@ -247,7 +249,7 @@ static void frame_data(struct stream *s, struct data_frame *frame) {
  */
 static int collect(struct connection *c, struct data_frame *frames) {
   int count = 0;
-  while (count < BATCH_FRAMES && c->ready_first) {
+  while (count < BATCH_FRAMES && c->ready_first && c->queue_length < COPIED_BYTES) {
     struct stream *s = next_ready(c);
     if (!stream_speak(s)) continue;
     for (int turn = 0; turn < TURN_FRAMES && count < BATCH_FRAMES && stream_has_data(s); turn++) {

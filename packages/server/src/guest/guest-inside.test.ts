@@ -324,6 +324,17 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
       expect(bytes).toBeGreaterThan(15_000_000)
     })
 
+    test('many readers of many small pieces are served at once', async () => {
+      // The pauses keep the guest from reading several writes as one piece.
+      const pieces = 'import os, time\nfor i in range(150):\n  for fd in (1, 2): os.write(fd, b"x" * 2000); time.sleep(0.001)'
+      const started = await Promise.all(Array.from({ length: 16 }, () => inside.exec({ argv: ['python3', '-c', pieces], cwd: '/' })))
+      await Promise.all(started.map((execution) => execution.drain(() => undefined)))
+      const readers = await Promise.all(started.map(({ id }) => inside.processes.attach({ id })))
+      const read = await Promise.all(readers.map(collect))
+      for (const { stdout, stderr } of read) expect([stdout.length, stderr.length]).toEqual([300_000, 300_000])
+      for (const { id } of started) inside.processes.forget(id)
+    })
+
     test('a reader who leaves comes back by tag and by id without a loss', async () => {
       const first = await inside.exec({
         argv: ['sh', '-c', 'echo one; read line; echo two; read line; echo three'],
