@@ -89,6 +89,10 @@ bool request_connect(struct connection *c, const struct frame_header *header, co
     if (!is_sound) return false;
   }
   if (result != 0) return false;
+  if (executions_live() >= MAX_EXECUTIONS) {
+    connection_end_stream(c, header->stream, EAGAIN, "too many executions and connections in this sandbox");
+    return true;
+  }
   struct execution *e = port ? execution_new(PORT_JOURNAL_BYTES) : NULL;
   struct stream *s = e ? stream_open(c, e, header->stream, window) : NULL;
   if (!s) {
