@@ -137,7 +137,7 @@ bool inlet_write(struct inlet *inlet, const uint8_t *bytes, size_t length);
 void inlet_end(struct inlet *inlet);
 void inlet_close(struct inlet *inlet);
 
-/* --- connection.c --- */
+/* --- stream.c, connection.c --- */
 
 struct stream {
   struct stream *next_of_connection, *next_of_execution, *next_ready;
@@ -164,16 +164,26 @@ struct connection {
   size_t queue_start, queue_length, queue_room;
 };
 
-void connections_listen(int listener, bool allows_local_peers);
-void connections_flush(void);
-void connection_send(struct connection *connection, struct frame_builder *frame);
 struct stream *stream_open(struct connection *connection, struct execution *execution, uint32_t id, uint32_t window);
 struct stream *stream_find(struct connection *connection, uint32_t id);
 void stream_close(struct stream *stream);
+/* The reader is gone: what lives only for it goes too. */
 void stream_abandon(struct stream *stream);
 /* Something about the stream's execution changed: it may have frames to send. */
 void stream_wake(struct stream *stream);
 void execution_wake_readers(struct execution *execution);
+/* The next stream that was woken, or NULL. */
+struct stream *stream_next_ready(struct connection *connection);
+/* Queues every control frame of a stream that is due. False when that ended the stream. */
+bool stream_speak(struct stream *stream);
+/* Output that its window allows to be sent. */
+bool stream_has_data(const struct stream *stream);
+
+void connections_listen(int listener, bool allows_local_peers);
+void connections_flush(void);
+void connection_send(struct connection *connection, struct frame_builder *frame);
+/* The last frame of a stream, also of one that never was more than a request. */
+void connection_end_stream(struct connection *connection, uint32_t stream, int error, const char *message);
 
 /* --- request.c, start.c, port.c: what a frame asks for. False: the server broke the protocol. --- */
 
@@ -188,6 +198,5 @@ extern struct defaults defaults;
 bool request_handle(struct connection *connection, const struct frame_header *header, const uint8_t *payload);
 bool request_start(struct connection *connection, const struct frame_header *header, const uint8_t *payload);
 bool request_connect(struct connection *connection, const struct frame_header *header, const uint8_t *payload);
-void connection_end_stream(struct connection *connection, uint32_t stream, int error, const char *message);
 
 #endif

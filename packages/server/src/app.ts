@@ -65,7 +65,8 @@ async function startLocked(config: Config, log: Log, onProgress: OnProgress | un
       isImageNamed: false,
       ...(onProgress === undefined ? {} : { onProgress }),
     })
-    const orphansDestroyed = await destroyOrphans(chosen.backend)
+    const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir: home.stateDir })
+    if (orphans.kept.length > 0) log.warn('orphans-kept', { sandboxes: orphans.kept.join(' ') })
     const policy = sandboxPolicy({
       image: config.image,
       network: config.network,
@@ -89,7 +90,7 @@ async function startLocked(config: Config, log: Log, onProgress: OnProgress | un
     })
     const listener = await listen((request) => rest.fetch(request), config.host, config.port)
     const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
-    log.info('server-started', { url, backend: chosen.backend.kind, orphans_destroyed: orphansDestroyed })
+    log.info('server-started', { url, backend: chosen.backend.kind, orphans_destroyed: orphans.destroyed })
 
     let ending: Promise<void> | null = null
     const end = async () => {
@@ -100,7 +101,14 @@ async function startLocked(config: Config, log: Log, onProgress: OnProgress | un
       releaseHome()
       log.info('server-stopped')
     }
-    return { url, chosen, newKey: key?.madeNow ?? null, keyFile: key?.file ?? null, orphansDestroyed, close: () => (ending ??= end()) }
+    return {
+      url,
+      chosen,
+      newKey: key?.madeNow ?? null,
+      keyFile: key?.file ?? null,
+      orphansDestroyed: orphans.destroyed,
+      close: () => (ending ??= end()),
+    }
   } catch (error) {
     await registry.close()
     throw error
