@@ -326,8 +326,11 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
 
     test('many readers of many small pieces are served at once', async () => {
       // The pauses keep the guest from reading several writes as one piece.
-      const printer = 'import os, time\nfor i in range(150):\n  for fd in (1, 2): os.write(fd, b"x" * 2000); time.sleep(0.001)'
-      const started = await Promise.all(Array.from({ length: 16 }, () => inside.exec({ argv: ['python3', '-c', printer], cwd: '/' })))
+      const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)'
+      const printer = `for (let i = 0; i < 300; i++) { require('fs').writeSync(1 + (i % 2), 'x'.repeat(2000)); ${pause} }`
+      const started = await Promise.all(
+        Array.from({ length: 16 }, () => inside.exec({ argv: [process.execPath, '-e', printer], cwd: '/' })),
+      )
       await Promise.all(started.map((execution) => execution.drain(() => undefined)))
       const readers = await Promise.all(started.map(({ id }) => inside.processes.attach({ id })))
       const read = await Promise.all(readers.map(collect))
