@@ -38,6 +38,14 @@ for (const subject of subjects) {
       expect(runsLeft()).toEqual([])
     })
 
+    test('many runs at the same moment do not disturb each other', async () => {
+      const runs = Array.from({ length: 8 }, () =>
+        spawn(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'true'], { env: settings(), stdio: 'inherit' }),
+      )
+      expect(await Promise.all(runs.map(async (child) => (await once(child, 'close'))[0]))).toEqual(runs.map(() => 0))
+      expect(runsLeft()).toEqual([])
+    })
+
     test('passes stdin to its end', () => {
       const input = 'line\n'.repeat(100_000)
       const { status, stdout } = holdfast(['sandbox', 'run', '--', 'cat'], input)

@@ -1,8 +1,8 @@
 /**
  * One sandbox for one command: made from checked flags, destroyed whatever happens.
  *
- * It uses no server: its state lies in `<home>/cli`, under an id of its own, so that a server on the same home neither
- * sees nor sweeps it.
+ * It uses no server: its state lies in `<home>/cli`, and every run has a server id of its own, so that neither a server on
+ * the same home nor another run at the same moment sees, sweeps or shares anything of it.
  */
 import { join } from 'node:path'
 import {
@@ -10,7 +10,7 @@ import {
   chooseBackend,
   createBackendRegistry,
   launchSandbox,
-  openHome,
+  makePrivateDirectory,
   randomId,
   sandboxPolicy,
   sandboxUserOnHost,
@@ -40,11 +40,12 @@ export async function withOneSandbox<T>(
   const allowedRoots = request.mounts.map(({ source }) => source)
   const mounts = await checkMounts(request.mounts, { allowedRoots, stateDir: config.home, sandboxUid: user.uid, sandboxGid: user.gid })
 
-  const state = openHome(join(config.home, 'cli'))
-  const records = runRecords(join(state.path, 'runs'))
+  makePrivateDirectory(config.home)
+  makePrivateDirectory(join(config.home, 'cli'))
+  const records = runRecords(join(config.home, 'cli', 'runs'))
   const registryOf = (run: Run) =>
     createBackendRegistry(
-      { serverId: state.serverId, stateDir: run.stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath },
+      { serverId: run.serverId, stateDir: run.stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath },
       config,
     )
   const spinner = startSpinner('making a sandbox')

@@ -14,6 +14,8 @@ const OWNER_FILE = 'owner'
 export interface Run {
   /** Of the run and of its sandbox. */
   readonly name: string
+  /** Follows from the name, so that what a killed run made is found again. */
+  readonly serverId: string
   readonly stateDir: string
 }
 
@@ -40,7 +42,7 @@ export function runRecords(directory: string): RunRecords {
       mkdirSync(draft, { mode: 0o700 })
       writeFileSync(join(draft, OWNER_FILE), ownerLine(''))
       renameSync(draft, stateDir)
-      return { name, stateDir }
+      return { name, serverId: serverIdOf(name), stateDir }
     },
     setBackend: (run, kind) => writeFileSync(join(run.stateDir, OWNER_FILE), ownerLine(kind)),
     remove: (run) => rmSync(run.stateDir, { recursive: true, force: true }),
@@ -52,7 +54,11 @@ function leftRun(directory: string, name: string): readonly LeftRun[] {
   const stateDir = join(directory, name)
   const [pid, ticks, kindText] = read(join(stateDir, OWNER_FILE)).trim().split(' ')
   if (pid === undefined || ticks === undefined || ticks === startTicks(Number(pid))) return []
-  return [{ name, stateDir, kind: BACKEND_KINDS.find((known) => known === kindText) ?? null }]
+  return [{ name, serverId: serverIdOf(name), stateDir, kind: BACKEND_KINDS.find((known) => known === kindText) ?? null }]
+}
+
+function serverIdOf(name: string): string {
+  return name.replace(/^sbx_/, 'srv_')
 }
 
 function ownerLine(kind: BackendKind | ''): string {
