@@ -17,7 +17,7 @@ import {
 } from '../packages/server/src/sandboxes/backends/engine/engine-client.ts'
 import { findImage } from '../packages/server/src/sandboxes/backends/engine/engine-image.ts'
 import { sandboxDirectories } from '../packages/server/src/sandboxes/backends/engine/sandbox-directory.ts'
-import { sandboxUser } from '../packages/server/src/sandboxes/backends/engine/sandbox-user.ts'
+import { sandboxUserOnHost } from '../packages/server/src/sandboxes/sandbox-user.ts'
 import { PodmanInfo, podmanFacts } from '../packages/server/src/sandboxes/backends/podman/podman-facts.ts'
 import { podmanBody } from '../packages/server/src/sandboxes/backends/podman/podman-request.ts'
 import type { Place } from './ground.ts'
@@ -55,7 +55,7 @@ export async function createEngineReference({ under, needs, spec }: Place): Prom
 
   const wish = (name: string, ownsTmpfs: boolean): ContainerWish => ({
     spec,
-    user: sandboxUser(),
+    user: sandboxUserOnHost(),
     traits: { ...traits, ownsTmpfs },
     imageId: image.id,
     imageVolumes: image.volumes,

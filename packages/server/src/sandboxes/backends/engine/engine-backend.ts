@@ -9,6 +9,8 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendNeeds, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
+import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
+import { sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
 import type { ContainerWish, EngineTraits } from './container-plan.ts'
@@ -19,8 +21,7 @@ import { assertImageReference, findImage, imageMissing, pullImage, type FoundIma
 import { explained, isAbsent } from './engine-refusal.ts'
 import { dialGuest, waitForGuest } from './guest-socket.ts'
 import { assertMounted, identifyMounts, swappable, type IdentifiedMount } from './mount-sources.ts'
-import { assertSandboxName, isSandboxName, sandboxDirectories } from './sandbox-directory.ts'
-import { sandboxUser } from './sandbox-user.ts'
+import { sandboxDirectories } from './sandbox-directory.ts'
 
 /** What Docker and Podman each bring: a way to their engine, and what they found out about it. */
 export interface Engine {
@@ -128,7 +129,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       client.createContainer(
         engine.createRequest(containerName(name), {
           spec,
-          user: sandboxUser(),
+          user: sandboxUserOnHost(),
           traits: { ...traits, ownsTmpfs },
           imageId: image.id,
           imageVolumes: image.volumes,

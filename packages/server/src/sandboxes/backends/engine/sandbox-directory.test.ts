@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { assertSandboxName, sandboxDirectories } from './sandbox-directory.ts'
+import { assertSandboxName } from '../../sandbox-name.ts'
+import { sandboxDirectories } from './sandbox-directory.ts'
 
 const NAME = 'sbx_0123456789abcdef'
 let stateDir: string

@@ -10,21 +10,11 @@ import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendKind, BackendNeeds } from '../../backend.ts'
-import { isServerRoot } from './sandbox-user.ts'
+import { isSandboxName } from '../../sandbox-name.ts'
+import { isServerRoot } from '../../sandbox-user.ts'
 
 const HOSTS_NAME = 'hosts'
 const HOSTS = '127.0.0.1\tlocalhost sandbox\n::1\tlocalhost sandbox\n'
-
-const SANDBOX_NAME = /^sbx_[0-9a-z]{16}$/
-
-export function isSandboxName(name: string): boolean {
-  return SANDBOX_NAME.test(name)
-}
-
-export function assertSandboxName(name: string): void {
-  if (!isSandboxName(name))
-    throw new HoldfastError('invalid_request', `the sandbox name ${JSON.stringify(name.slice(0, 64))} is not sbx_ and 16 of 0-9a-z`)
-}
 
 export interface SandboxDirectories {
   path(name: string): string

@@ -11,12 +11,12 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
+import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { hasErrorCode } from './error-code.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 const MAKING_PREFIX = '.making-'
 const UNFINISHED_AFTER_MS = 60_000
-const NAME = /^sbx_[0-9a-z]{16}$/
 
 const SandboxRecord = z.object({
   version: z.literal(1),
@@ -38,7 +38,7 @@ export interface SandboxState {
 
 /** Paths of one sandbox; refuses a name that is not one, because the name becomes part of paths and is removed recursively. */
 export function sandboxPaths(stateDir: string, name: string) {
-  if (!NAME.test(name)) throw new HoldfastError('invalid_request', `'${name}' is not the name of a sandbox`)
+  assertSandboxName(name)
   const parent = join(stateDir, 'sandboxes')
   const directory = join(parent, name)
   return { parent, directory, making: join(parent, `${MAKING_PREFIX}${name}`), runDirectory: join(directory, 'run') }
@@ -82,7 +82,7 @@ export async function sweepUnfinished(stateDir: string, nowMs: number): Promise<
 
 export async function listNames(stateDir: string): Promise<readonly string[]> {
   try {
-    return (await readdir(join(stateDir, 'sandboxes'))).filter((name) => NAME.test(name))
+    return (await readdir(join(stateDir, 'sandboxes'))).filter(isSandboxName)
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return []
     throw error

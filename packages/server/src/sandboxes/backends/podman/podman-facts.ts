@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { z } from 'zod'
 import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engine/engine-facts.ts'
-import { isServerRoot } from '../engine/sandbox-user.ts'
+import { isServerRoot } from '../../sandbox-user.ts'
 import { runtimeProblem } from './runtime-trial.ts'
 
 export const PodmanInfo = z.object({

@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { isServerRoot } from '../engine/sandbox-user.ts'
+import { isServerRoot } from '../../sandbox-user.ts'
 
 const MISSING_PROGRAM = '/holdfast-trial'
 const TRIAL_TIMEOUT_MS = 5_000
