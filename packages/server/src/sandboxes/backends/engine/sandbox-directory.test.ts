@@ -35,6 +35,12 @@ test('a backend lists its own and those too young to tell, never those of anothe
   expect(await sandboxDirectories('podman', needs()).list()).toEqual([empty])
 })
 
+test('what a removal that was cut short leaves is still listed, by any backend', async () => {
+  await sandboxDirectories('docker', needs()).make(NAME)
+  await rm(join(stateDir, 'sandboxes', NAME, 'docker'), { recursive: true })
+  for (const kind of ['docker', 'podman'] as const) expect(await sandboxDirectories(kind, needs()).list()).toEqual([NAME])
+})
+
 test('removing twice is fine, and so is a state directory that never was', async () => {
   const directories = sandboxDirectories('docker', needs())
   expect(await directories.list()).toEqual([])

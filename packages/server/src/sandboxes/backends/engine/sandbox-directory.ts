@@ -32,8 +32,8 @@ export function sandboxDirectories(kind: BackendKind, needs: BackendNeeds): Sand
 
   async function isOurs(name: string): Promise<boolean> {
     const entries = await readdir(join(root, name)).catch(ignoreMissing)
-    // An empty one is what a crash right after its making leaves; any backend may clear it.
-    return entries !== undefined && (entries.length === 0 || entries.includes(kind))
+    // One that names no backend is what a crash right after its making, or amid its removal, leaves; any backend may clear it.
+    return entries !== undefined && (entries.every((entry) => entry === HOSTS_NAME) || entries.includes(kind))
   }
 
   return {

@@ -1,7 +1,8 @@
 /** What survives the server is whole, its own, and found by name. */
-import { mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
 import {
   createStateDirectory,
@@ -33,6 +34,21 @@ test('what was recorded is read back', async () => {
     ],
   })
   expect(await listNames(stateDir)).toEqual([NAME])
+})
+
+test('at no moment of its removal is a name there without its record', async () => {
+  await createStateDirectory(stateDir, NAME, record)
+  const { directory } = sandboxPaths(stateDir, NAME)
+  for (let file = 0; file < 3_000; file++) writeFileSync(join(directory, 'run', String(file)), '')
+  const ended = new AbortController()
+  const removal = removeStateDirectory(stateDir, NAME).finally(() => ended.abort())
+  while (!ended.signal.aborted) {
+    const isRecorded = existsSync(join(directory, 'sandbox.json'))
+    expect(isRecorded || !existsSync(directory)).toBe(true)
+    await setImmediate()
+  }
+  await removal
+  expect(readdirSync(join(stateDir, 'sandboxes'))).toEqual([])
 })
 
 test('a name in use is refused and its record kept', async () => {

@@ -68,7 +68,7 @@ export async function readState(stateDir: string, name: string): Promise<Sandbox
   return { record: record.data, processes: parseProcesses((await readIfPresent(join(directory, 'processes'))) ?? '') }
 }
 
-/** Directories that a killed server left before they were renamed into place. Nothing was ever started in them. */
+/** Directories that a killed server left before they were renamed into place, or amid their removal. Nothing runs in them. */
 export async function sweepUnfinished(stateDir: string, nowMs: number): Promise<void> {
   const parent = join(stateDir, 'sandboxes')
   await mkdir(parent, { recursive: true, mode: 0o700 })
@@ -92,7 +92,11 @@ export async function listNames(stateDir: string): Promise<readonly string[]> {
 /** The last step of a destroy. */
 export async function removeStateDirectory(stateDir: string, name: string): Promise<void> {
   const { directory, making } = sandboxPaths(stateDir, name)
-  await rm(directory, { recursive: true, force: true })
+  await rm(making, { recursive: true, force: true })
+  // Out of sight in one step: a crash amid the removal must not leave a name without the record that `list` goes by.
+  await rename(directory, making).catch((error: unknown) => {
+    if (!hasErrorCode(error, 'ENOENT')) throw error
+  })
   await rm(making, { recursive: true, force: true })
 }
 
