@@ -17,17 +17,31 @@ export const ERRORS = {
   config_invalid: { status: 400, retry: 'after-change', hint: '`holdfast config show` prints every setting with its value and source.' },
   mount_refused: { status: 400, retry: 'after-change', hint: 'Mount a directory under an allowed root; see THREAT-MODEL.md, "Mounts".' },
   unauthorized: { status: 401, retry: 'after-change', hint: 'Send the API key as `Authorization: Bearer …`.' },
+  forbidden: { status: 403, retry: 'never', hint: 'Ask an operator or an administrator of the tenant.' },
   origin_refused: { status: 403, retry: 'never', hint: 'Call the API from a program, or from a page of the same origin.' },
   host_refused: {
     status: 403,
     retry: 'after-change',
     hint: 'Address the server as localhost or 127.0.0.1, or set `host` to the name it is to be reached by.',
   },
-  not_found: { status: 404, retry: 'never', hint: 'Check the address against the API reference.' },
+  not_found: { status: 404, retry: 'never', hint: 'Check the id or address; what you may not see is not there for you.' },
   session_incompatible: { status: 409, retry: 'after-change', hint: 'Leave the named fields out, or use another session key.' },
+  session_closed: { status: 409, retry: 'never', hint: 'Create a new session; a closed one stays closed.' },
+  session_busy: { status: 409, retry: 'after-delay', hint: 'Wait for the running work, or cancel it.' },
+  session_held: { status: 409, retry: 'after-change', hint: 'An operator holds this session; ask for it to be let go.' },
+  invalid_state: { status: 409, retry: 'after-change', hint: 'Read the session: its state does not allow this.' },
+  incarnation_changed: {
+    status: 409,
+    retry: 'after-change',
+    hint: 'The sandbox is another one than you expect; read `notice`, then send the new incarnation.',
+  },
+  version_conflict: { status: 409, retry: 'after-change', hint: 'Somebody else changed it; read it again and decide anew.' },
+  name_taken: { status: 409, retry: 'after-change', hint: 'Choose another name, or end what has it.' },
   home_locked: { status: 409, retry: 'after-change', hint: 'Stop the other server, or give this one its own HOLDFAST_HOME.' },
+  cursor_expired: { status: 410, retry: 'after-change', hint: 'Older records are gone; read the session and go on from its sequence.' },
   sandbox_gone: { status: 410, retry: 'never', hint: 'The sandbox no longer exists; create a new one.' },
   payload_too_large: { status: 413, retry: 'after-change', hint: 'Send less in one request.' },
+  session_elsewhere: { status: 421, retry: 'after-change', hint: 'Another server hosts this session; ask the one that is named.' },
   capability_unsupported: { status: 422, retry: 'after-change', hint: '`holdfast doctor` lists what each backend can do on this machine.' },
   image_missing: { status: 422, retry: 'after-change', hint: 'Load or build the image on the engine first, or name another with `image`.' },
   command_not_started: {
@@ -42,6 +56,12 @@ export const ERRORS = {
   server_stopping: { status: 503, retry: 'after-delay', hint: 'Retry once the server has started again.' },
   listen_failed: { status: 503, retry: 'after-change', hint: 'Choose another address with --host and --port.' },
   server_unreachable: { status: 503, retry: 'after-delay', hint: 'Start the server with `holdfast up`.' },
+  session_unavailable: { status: 503, retry: 'after-delay', hint: 'The session is being made ready; retry shortly.' },
+  store_unavailable: { status: 503, retry: 'after-delay', hint: 'The database does not answer or is locked; see the message.' },
+  store_full: { status: 507, retry: 'after-change', hint: 'Free some disk space; nothing was lost.' },
+  store_corrupt: { status: 500, retry: 'never', hint: 'Restore the database from a backup; this file was not changed.' },
+  store_too_new: { status: 500, retry: 'after-change', hint: 'Start the newer version of Holdfast that wrote this database.' },
+  quota_exceeded: { status: 429, retry: 'after-delay', hint: 'End something that counts towards the quota, or ask for a larger one.' },
   capacity_exhausted: { status: 429, retry: 'after-delay', hint: 'Wait until something ends, or raise the limit.' },
   guest_protocol_violated: {
     status: 502,
@@ -54,6 +74,10 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorSpec>
 
 export type ErrorCode = keyof typeof ERRORS
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code)
+}
 
 /** RFC 9457 problem document. */
 export interface Problem extends ErrorSpec {

@@ -1,0 +1,85 @@
+/**
+ * The store on SQLite: the embedded default, one file, one server.
+ *
+ * Stands beside the flow. The file is looked at through a reading connection first, and opened for writing only when nothing
+ * speaks against it.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import { closable } from '../closable.ts'
+import type { Sql, Store } from '../store.ts'
+import { openConnection, type Connection } from './connection.ts'
+import { waitWhileBusy } from './lock-wait.ts'
+import { createReaders, readOneMoment } from './readers.ts'
+import { fromSqliteError } from './sqlite-error.ts'
+import { makePrivateFile, refuseDamaged } from './sqlite-file.ts'
+import { createWriteQueue } from './write-queue.ts'
+
+const LOCK_WAIT_MS = 5_000
+const MEMORY = ':memory:'
+
+export interface SqliteOptions {
+  /** How long to wait for another process's lock before giving up with `store_unavailable`. */
+  readonly lockWaitMs?: number
+  /** Looks at the database while it is open for reading only; what it throws leaves the file as it was. */
+  readonly inspect?: (sql: Sql) => Promise<unknown>
+}
+
+/** Opens the file, or makes it. `:memory:` is for tests: there, reads take their turn among the writes. */
+export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
+  const { lockWaitMs = LOCK_WAIT_MS, inspect = async () => undefined } = options
+  if (path === MEMORY) return openInMemory(lockWaitMs)
+  makePrivateFile(path)
+  const open: Connection[] = []
+  try {
+    const reading = openConnection(path, 'read')
+    open.push(reading)
+    await waitWhileBusy(lockWaitMs, () => refuseDamaged(reading, path))
+    await readOneMoment(reading, path, inspect)
+    const writing = openConnection(path, 'write')
+    open.push(writing)
+    await waitWhileBusy(lockWaitMs, () => useWriteAheadLog(writing, path))
+    const readers = createReaders(reading, path)
+    const queue = createWriteQueue({ connection: writing, path, lockWaitMs })
+    return closable(path, {
+      dialect: 'sqlite',
+      read: readers.read,
+      write: (work, durability = 'power') => queue.add(work, durability),
+      async close() {
+        readers.close()
+        // The last one to close empties the log into the file, which a reading connection could not.
+        writing.close()
+      },
+    })
+  } catch (error) {
+    for (const connection of open) connection.close()
+    throw fromSqliteError(error, path)
+  }
+}
+
+function openInMemory(lockWaitMs: number): Store {
+  const connection = openConnection(MEMORY, 'write')
+  const queue = createWriteQueue({ connection, path: MEMORY, lockWaitMs })
+  return closable(MEMORY, {
+    dialect: 'sqlite',
+    read: (work) => queue.add((transaction) => readOnly(connection, () => work(transaction)), 'process'),
+    write: (work, durability = 'power') => queue.add(work, durability),
+    close: async () => connection.close(),
+  })
+}
+
+async function readOnly<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  connection.exec('PRAGMA query_only = ON')
+  try {
+    return await work()
+  } finally {
+    connection.exec('PRAGMA query_only = OFF')
+  }
+}
+
+function useWriteAheadLog(connection: Connection, path: string): void {
+  const mode = connection.get('PRAGMA journal_mode = WAL', [])?.journal_mode
+  if (mode !== 'wal')
+    throw new HoldfastError('store_unavailable', `the file system of ${path} cannot hold a write-ahead log (mode ${String(mode)})`, {
+      path,
+    })
+}

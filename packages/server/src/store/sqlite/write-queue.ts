@@ -1,0 +1,135 @@
+/**
+ * The writing side of a SQLite store: one connection, a queue, and one commit for all that wait.
+ *
+ * Stands beside the flow. Everything that was asked for in one turn of the event loop runs one after the other inside one
+ * transaction of SQLite, each in a savepoint of its own, so that twenty writers share one wait for the disk and a rejected one
+ * rolls back alone. Nobody hears of success before the common commit.
+ * Why on the main thread: docs/adr/0010-store.md
+ */
+import type { HoldfastError } from '@holdfast/protocol'
+import { performAll } from '../after-commit.ts'
+import type { Durability, Transaction } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { waitWhileBusy } from './lock-wait.ts'
+import { openScope, type Scope } from './scope.ts'
+import { fromSqliteError } from './sqlite-error.ts'
+
+/** Between two batches the event loop gets its turn. */
+const MAX_BATCH = 64
+
+export interface WriteQueue {
+  add<T>(work: (transaction: Transaction) => Promise<T>, durability: Durability): Promise<T>
+}
+
+interface Job {
+  readonly durability: Durability
+  /** Runs the work; gives what tells its caller of success. */
+  attempt(scope: Scope): Promise<() => void>
+  reject(error: unknown): void
+}
+
+interface DoneJob {
+  readonly scope: Scope
+  succeed(): void
+}
+
+interface Needs {
+  readonly connection: Connection
+  readonly path: string
+  /** How long to wait for another process's lock. */
+  readonly lockWaitMs: number
+}
+
+export function createWriteQueue({ connection, path, lockWaitMs }: Needs): WriteQueue {
+  const jobs: Job[] = []
+  let isRunning = false
+  let synchronous: 'FULL' | 'NORMAL' | null = null
+  /** A damaged file is not written any further. */
+  let damage: HoldfastError | null = null
+
+  async function runAll(): Promise<void> {
+    isRunning = true
+    while (jobs.length > 0) {
+      await nextTurn()
+      await runBatch(jobs.splice(0, MAX_BATCH))
+    }
+    isRunning = false
+  }
+
+  async function runBatch(batch: readonly Job[]): Promise<void> {
+    const done: DoneJob[] = []
+    try {
+      if (damage !== null) throw damage
+      syncAs(batch.some(({ durability }) => durability === 'power') ? 'FULL' : 'NORMAL')
+      await waitWhileBusy(lockWaitMs, () => connection.exec('BEGIN IMMEDIATE'))
+      for (const job of batch) {
+        const doneJob = await runAlone(job)
+        if (doneJob !== null) done.push(doneJob)
+      }
+      connection.exec('COMMIT')
+    } catch (error) {
+      const failure = fromSqliteError(error, path)
+      if (failure.code === 'store_corrupt') damage = failure
+      rollBack()
+      // Those that were rejected on their own stay so: a promise hears its first answer only.
+      for (const job of batch) job.reject(failure)
+      return
+    }
+    for (const { scope, succeed } of done) {
+      performAll(scope.actions)
+      succeed()
+    }
+  }
+
+  /** Gives null after a rollback of this job alone; throws when the whole batch is lost. */
+  async function runAlone(job: Job): Promise<DoneJob | null> {
+    const scope = openScope(connection, path)
+    connection.exec('SAVEPOINT job')
+    try {
+      const succeed = await job.attempt(scope)
+      const failure = scope.end()
+      if (failure !== null) throw failure
+      connection.exec('RELEASE job')
+      return { scope, succeed }
+    } catch (error) {
+      const failure = scope.end()
+      // When SQLite itself has rolled back, the jobs before this one are gone too.
+      if (!connection.isInTransaction || failure?.code === 'store_corrupt') throw failure ?? error
+      connection.exec('ROLLBACK TO job; RELEASE job')
+      job.reject(error)
+      return null
+    }
+  }
+
+  function rollBack(): void {
+    try {
+      if (connection.isInTransaction) connection.exec('ROLLBACK')
+    } catch {
+      // The queue must go on: a connection that is stuck in a transaction refuses the next one by itself.
+    }
+  }
+
+  /** Must stand before the transaction: inside one it has no effect. */
+  function syncAs(wish: 'FULL' | 'NORMAL'): void {
+    if (synchronous === wish) return
+    connection.exec(`PRAGMA synchronous = ${wish}`)
+    synchronous = wish
+  }
+
+  return {
+    add: (work, durability) =>
+      new Promise((resolve, reject) => {
+        const attempt = async (scope: Scope) => {
+          const value = await work(scope.transaction)
+          return () => resolve(value)
+        }
+        jobs.push({ durability, attempt, reject })
+        if (!isRunning) void runAll()
+      }),
+  }
+}
+
+/** Whatever the sockets bring in this turn of the event loop joins the batch. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
