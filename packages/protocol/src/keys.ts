@@ -1,0 +1,69 @@
+/**
+ * Roles and API keys on the wire: who may be named, and what a new key is to be.
+ *
+ * A key is shown once, in the answer to its creation. Afterwards nobody can read it, the server included: it keeps a hash.
+ */
+import { z } from 'zod'
+
+/** From the least power to the most. */
+export const ROLES = ['viewer', 'member', 'operator', 'tenant_admin', 'platform_admin'] as const
+export type Role = (typeof ROLES)[number]
+
+/** `user`: speaks for its own subject only. `service`: may also speak for the users of the program that holds it. */
+export const KEY_KINDS = ['user', 'service'] as const
+export type KeyKind = (typeof KEY_KINDS)[number]
+
+export const MAXIMUM_GROUPS = 64
+
+const NAME_RULE = 'must be 1 to 255 characters without control characters'
+
+/** Compared as it is, never folded or trimmed: two spellings are two names. */
+const Name = z
+  .string({ error: NAME_RULE })
+  .min(1, { error: NAME_RULE })
+  .max(255, { error: NAME_RULE })
+  .regex(/^\P{Cc}*$/u, { error: NAME_RULE })
+  .refine((name) => name.isWellFormed(), { error: NAME_RULE })
+
+/** Who somebody is inside a tenant: the owner of sessions. */
+export const Subject = Name
+export const Group = Name
+export const Groups = z.array(Group, { error: 'must be a list of groups' }).max(MAXIMUM_GROUPS, {
+  error: `must name at most ${MAXIMUM_GROUPS} groups`,
+})
+
+export const CreateKeyBody = z.strictObject({
+  /** For people who look at the list of keys. */
+  name: Name,
+  kind: z.enum(KEY_KINDS, { error: 'must be "user" or "service"' }).default('user'),
+  subject: Subject,
+  role: z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }).default('member'),
+  groups: Groups.default([]),
+  /** Left out: the key is good until it is revoked. */
+  expires_in_seconds: z
+    .int({ error: 'must be a whole number of seconds' })
+    .min(1, { error: 'must be at least 1' })
+    .max(315_360_000, { error: 'must be at most 315360000 (ten years)' })
+    .optional(),
+})
+export type CreateKeyBody = z.output<typeof CreateKeyBody>
+export type CreateKeyBodyInput = z.input<typeof CreateKeyBody>
+
+export const KeyView = z.object({
+  id: z.string(),
+  tenant_id: z.string(),
+  name: z.string(),
+  kind: z.enum(KEY_KINDS),
+  subject: z.string(),
+  role: z.enum(ROLES),
+  groups: z.array(z.string()),
+  created_at: z.iso.datetime(),
+  created_by: z.string(),
+  expires_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+})
+export type KeyView = z.output<typeof KeyView>
+
+/** The answer to a creation, and the only place where `key` ever stands. */
+export const CreatedKeyView = KeyView.extend({ key: z.string() })
+export type CreatedKeyView = z.output<typeof CreatedKeyView>

@@ -1,0 +1,58 @@
+/**
+ * One scope, ready to turn the variables of requests into keys.
+ *
+ * ingress → access → [policy] → sessions → sandboxes → guest → result
+ *
+ * Pure: the only thing it takes from outside is the id of a task that nobody named.
+ */
+import { HoldfastError, MAXIMUM_KEY_LENGTH } from '@holdfast/protocol'
+import { DEFAULT_IDLE_SECONDS, SCOPE_CHOICES, customRule } from './choices.ts'
+import { explicitKeyHash, scopeKeyHash } from './key-hash.ts'
+import { parseTemplate } from './template.ts'
+import { variableValue } from './variables.ts'
+import type { Variables } from './variables.ts'
+
+/** What a session is found by, inside its tenant and owner. */
+export interface ScopedKey {
+  /** The name of the choice, else the template; `null` for a key that the caller named. */
+  readonly scope: string | null
+  /** For people. Two different conversations may read alike; `keyHash` tells them apart. */
+  readonly key: string
+  readonly keyHash: string
+  readonly idleSeconds: number
+}
+
+export interface Scope {
+  /** Whether it gives every request the same key. */
+  readonly isConstant: boolean
+  keyOf(variables: Variables, newTaskId: () => string): ScopedKey
+}
+
+/** Reads a name or a template; throws `invalid_request` for anything else. */
+export function readScope(text: string): Scope {
+  const choice = SCOPE_CHOICES.find(({ name, template }) => name === text || template === text)
+  const rule = choice ?? customRule(text)
+  const template = parseTemplate(rule.template)
+  const scope = choice?.name ?? text
+  return {
+    isConstant: template.variables.every((name) => name === 'global'),
+    keyOf(variables, newTaskId) {
+      const values = new Map(template.variables.map((name) => [name, variableValue(name, variables, rule, newTaskId)]))
+      const key = template.parts.map((part) => ('literal' in part ? part.literal : values.get(part.variable))).join('')
+      checkKey(key, scope)
+      return { scope, key, keyHash: scopeKeyHash(template.text, [...values]), idleSeconds: rule.idleSeconds }
+    },
+  }
+}
+
+/** The key of a caller that names it itself. */
+export function explicitKey(text: string): ScopedKey {
+  return { scope: null, key: text, keyHash: explicitKeyHash(text), idleSeconds: DEFAULT_IDLE_SECONDS }
+}
+
+function checkKey(key: string, scope: string): void {
+  if (key.trim() === '') throw new HoldfastError('invalid_request', `the scope '${scope}' gives an empty key`, { scope })
+  if (key.length <= MAXIMUM_KEY_LENGTH) return
+  const message = `the scope '${scope}' gives a key of ${key.length} characters; at most ${MAXIMUM_KEY_LENGTH} are possible`
+  throw new HoldfastError('invalid_request', message, { scope })
+}
