@@ -4,12 +4,12 @@
  * ingress → [access] → policy → sessions → sandboxes → guest → result
  *
  * Made on first start and kept in a file only its owner can read, so that the local command line finds it. The server
- * itself keeps the hash; comparing hashes takes the same time wherever two keys differ.
+ * itself keeps the hash.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { hashKey, isSameHash, newKey } from './key-secret.ts'
 
 export interface AdminKey {
   /** Shown once, when it was made just now; otherwise `null`. */
@@ -28,7 +28,7 @@ export function openAdminKey(home: string, configured: string | null): AdminKey 
   const file = adminKeyPath(home)
   const stored = readAdminKey(home)
   if (stored !== null) return { madeNow: null, file, matches: matcherOf(stored) }
-  const made = `hf_${randomBytes(32).toString('base64url')}`
+  const made = newKey()
   writeNewFile(file, `${made}\n`)
   return { madeNow: made, file, matches: matcherOf(made) }
 }
@@ -58,10 +58,6 @@ function writeNewFile(path: string, content: string): void {
 }
 
 function matcherOf(key: string): (candidate: string) => boolean {
-  const expected = hash(key)
-  return (candidate) => timingSafeEqual(hash(candidate), expected)
-}
-
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  const expected = hashKey(key)
+  return (candidate) => isSameHash(hashKey(candidate), expected)
 }

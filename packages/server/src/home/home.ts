@@ -15,14 +15,18 @@ export interface Home {
   /** Given to the backends, which keep `<stateDir>/sandboxes/<name>` below it. */
   readonly stateDir: string
   readonly workspacesDir: string
+  /** Holds one directory per packing key, each with the places of the sessions that share sandboxes. */
+  readonly packsDir: string
+  /** What long-running or talkative executions printed. */
+  readonly outputDir: string
 }
 
 /** Makes what is missing. Only the owner may look inside: keys and workspaces lie here. */
 export function openHome(path: string): Home {
   makePrivateDirectory(path)
-  const workspacesDir = join(path, 'workspaces')
-  makePrivateDirectory(workspacesDir)
-  return { path, stateDir: path, workspacesDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
+  const [workspacesDir, packsDir, outputDir] = [join(path, 'workspaces'), join(path, 'packs'), join(path, 'output')]
+  for (const directory of [workspacesDir, packsDir, outputDir]) makePrivateDirectory(directory)
+  return { path, stateDir: path, workspacesDir, packsDir, outputDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
 }
 
 export function makePrivateDirectory(path: string): void {

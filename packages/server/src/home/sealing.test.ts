@@ -1,0 +1,48 @@
+/** Secrets at rest. */
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createSealing, readOrMakeSealingKey } from './sealing.ts'
+
+const sealing = createSealing(randomBytes(32))
+const secret = Buffer.from('a secret')
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'holdfast-home-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+test('what is sealed opens with its key and context, and shows nothing of itself', () => {
+  const sealed = sealing.seal(secret, 'whk_1')
+  expect(Buffer.from(sealing.open(sealed, 'whk_1')).toString()).toBe('a secret')
+  expect(Buffer.from(sealed).includes('secret')).toBe(false)
+  expect(sealing.seal(secret, 'whk_1')).not.toEqual(sealed)
+})
+
+test('another key, another context, any changed or missing byte: refused', () => {
+  const sealed = sealing.seal(secret, 'whk_1')
+  const refusal = { code: 'config_invalid' }
+  expect(() => createSealing(randomBytes(32)).open(sealed, 'whk_1')).toThrow(expect.objectContaining(refusal))
+  expect(() => sealing.open(sealed, 'whk_2')).toThrow(expect.objectContaining(refusal))
+  for (let index = 0; index < sealed.length; index++) {
+    const changed = Uint8Array.from(sealed, (byte, at) => (at === index ? byte ^ 1 : byte))
+    expect(() => sealing.open(changed, 'whk_1')).toThrow(expect.objectContaining(refusal))
+    expect(() => sealing.open(sealed.subarray(0, index), 'whk_1')).toThrow(expect.objectContaining(refusal))
+  }
+})
+
+test('the key of a home is made once, for its owner only; a damaged one is refused', () => {
+  const key = readOrMakeSealingKey(home)
+  expect(key.length).toBe(32)
+  expect(readOrMakeSealingKey(home)).toEqual(key)
+  expect(statSync(join(home, 'secret.key')).mode & 0o777).toBe(0o600)
+  writeFileSync(join(home, 'secret.key'), 'half a k')
+  expect(() => readOrMakeSealingKey(home)).toThrow(/does not hold a key/)
+})
+
+test('a key of another length is refused', () => {
+  expect(() => createSealing(randomBytes(16))).toThrow('a sealing key has 32 bytes, not 16')
+})

@@ -1,0 +1,23 @@
+/**
+ * One line for the model after a change: what survived and what did not.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ */
+import type { SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
+
+const REASONS: Readonly<Record<SuspendReason, string>> = {
+  idle: 'the previous one was removed after a time without work',
+  caller: 'the previous one was suspended on request',
+  sandbox_lost: 'the previous one stopped unexpectedly',
+  server_stopped: 'the server was restarted',
+}
+
+const FILES: Readonly<Record<WorkspaceVerdict, string>> = {
+  intact: 'Files in the workspace are intact; processes and files elsewhere are gone.',
+  restored: 'Files in the workspace come from a copy; processes and files elsewhere are gone.',
+  lost: 'The workspace could not be kept and is empty; processes and files elsewhere are gone too.',
+}
+
+export function noticeOf(reason: SuspendReason, workspace: WorkspaceVerdict): string {
+  return `This is a new sandbox: ${REASONS[reason]}. ${FILES[workspace]}`
+}

@@ -1,0 +1,86 @@
+/**
+ * The table of API keys: hashes and what each key stands for, never a key.
+ *
+ * Stands beside the flow. A key changes once in its life, when it is revoked.
+ */
+import { Groups, KEY_KINDS, ROLES } from '@holdfast/protocol'
+import type { KeyKind, Role } from '@holdfast/protocol'
+import { RowReader } from '../row-reader.ts'
+import type { Row, Sql, Transaction } from '../store.ts'
+
+export interface ApiKey {
+  readonly id: string
+  readonly tenantId: string
+  /** SHA-256 of the key, in hexadecimal digits. */
+  readonly hash: string
+  readonly name: string
+  readonly kind: KeyKind
+  readonly subject: string
+  readonly role: Role
+  readonly groups: readonly string[]
+  readonly createdAt: number
+  readonly createdBy: string
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+}
+
+/** Where a page of keys ended. */
+export type KeyPosition = Pick<ApiKey, 'createdAt' | 'id'>
+
+const COLUMNS = 'id, tenant_id, hash, name, kind, subject, role, member_of, created_at, created_by, expires_at, revoked_at'
+
+export async function insertKey(transaction: Transaction, key: ApiKey): Promise<void> {
+  await transaction.run(
+    `INSERT INTO api_keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[key.id, key.tenantId, key.hash, key.name, key.kind, key.subject, key.role, JSON.stringify(key.groups)],
+    ...[key.createdAt, key.createdBy, key.expiresAt, key.revokedAt],
+  )
+}
+
+/** The one query without a tenant: the tenant of a request is what the key says. */
+export async function findKeyByHash(sql: Sql, hash: string): Promise<ApiKey | null> {
+  const row = await sql.get(`SELECT ${COLUMNS} FROM api_keys WHERE hash = ?`, hash)
+  return row === undefined ? null : parse(row)
+}
+
+export async function findKey(sql: Sql, tenantId: string, id: string): Promise<ApiKey | null> {
+  const row = await sql.get(`SELECT ${COLUMNS} FROM api_keys WHERE tenant_id = ? AND id = ?`, tenantId, id)
+  return row === undefined ? null : parse(row)
+}
+
+/** Oldest first, after the given position. */
+export async function listKeys(sql: Sql, tenantId: string, after: KeyPosition | null, limit: number): Promise<readonly ApiKey[]> {
+  const { createdAt, id } = after ?? { createdAt: -1, id: '' }
+  const rows = await sql.all(
+    `SELECT ${COLUMNS} FROM api_keys WHERE tenant_id = ? AND (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`,
+    ...[tenantId, createdAt, id, limit],
+  )
+  return rows.map(parse)
+}
+
+/** `false` when it was revoked before, which then stands. */
+export async function revokeKey(transaction: Transaction, tenantId: string, id: string, at: number): Promise<boolean> {
+  const changed = await transaction.run(
+    `UPDATE api_keys SET revoked_at = ? WHERE tenant_id = ? AND id = ? AND revoked_at IS NULL`,
+    ...[at, tenantId, id],
+  )
+  return changed === 1
+}
+
+function parse(row: Row): ApiKey {
+  const read = new RowReader('api_keys', row)
+  return {
+    id: read.text('id'),
+    tenantId: read.text('tenant_id'),
+    hash: read.text('hash'),
+    name: read.text('name'),
+    kind: read.word('kind', KEY_KINDS),
+    subject: read.text('subject'),
+    role: read.word('role', ROLES),
+    groups: read.json('member_of', Groups),
+    createdAt: read.number('created_at'),
+    createdBy: read.text('created_by'),
+    expiresAt: read.numberOrNull('expires_at'),
+    revokedAt: read.numberOrNull('revoked_at'),
+  }
+}

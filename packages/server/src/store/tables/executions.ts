@@ -1,0 +1,164 @@
+/**
+ * The table of executions: one row per command, written before it starts, ended once.
+ *
+ * Stands beside the flow. Command text and environment are not in it.
+ */
+import { EXECUTION_STATUSES } from '@holdfast/protocol'
+import type { ExecutionStatus } from '@holdfast/protocol'
+import { RowReader } from '../row-reader.ts'
+import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
+
+/** `process`: named and long-lived, such as an MCP server. */
+const KINDS = ['command', 'process'] as const
+export type ExecutionKind = (typeof KINDS)[number]
+
+export interface ExecutionRow {
+  readonly id: string
+  readonly sessionId: string
+  readonly tenantId: string
+  readonly sandboxId: string
+  readonly incarnation: number
+  readonly kind: ExecutionKind
+  readonly name: string | null
+  readonly actor: string
+  readonly timeoutMs: number | null
+  readonly status: ExecutionStatus
+  readonly exitCode: number | null
+  readonly signal: string | null
+  /** Somebody asked for its end. */
+  readonly cancelAt: number | null
+  readonly startedAt: number
+  readonly endedAt: number | null
+  readonly durationMs: number | null
+  /** Bytes of both streams. */
+  readonly outputSeq: number
+}
+
+export interface ExecutionEnd {
+  readonly status: ExecutionStatus
+  readonly exitCode: number | null
+  readonly signal: string | null
+  readonly endedAt: number
+  readonly durationMs: number | null
+  readonly outputSeq: number
+  /** What it printed, when that is little; more lies in files. */
+  readonly output: Uint8Array | null
+}
+
+const COLUMNS = `id, session_id, tenant_id, sandbox_id, incarnation, kind, name, actor, timeout_ms, status, exit_code, signal, cancel_at,
+  started_at, ended_at, duration_ms, output_seq`
+
+function parse(row: Row): ExecutionRow {
+  const read = new RowReader('executions', row)
+  return {
+    id: read.text('id'),
+    sessionId: read.text('session_id'),
+    tenantId: read.text('tenant_id'),
+    sandboxId: read.text('sandbox_id'),
+    incarnation: read.number('incarnation'),
+    kind: read.word('kind', KINDS),
+    name: read.textOrNull('name'),
+    actor: read.text('actor'),
+    timeoutMs: read.numberOrNull('timeout_ms'),
+    status: read.word('status', EXECUTION_STATUSES),
+    exitCode: read.numberOrNull('exit_code'),
+    signal: read.textOrNull('signal'),
+    cancelAt: read.numberOrNull('cancel_at'),
+    startedAt: read.number('started_at'),
+    endedAt: read.numberOrNull('ended_at'),
+    durationMs: read.numberOrNull('duration_ms'),
+    outputSeq: read.number('output_seq'),
+  }
+}
+
+/** `false` when a running one of this session has the name. */
+export async function insertExecution(transaction: Transaction, execution: ExecutionRow): Promise<boolean> {
+  const values: readonly SqlValue[] = [
+    execution.id,
+    execution.sessionId,
+    execution.tenantId,
+    execution.sandboxId,
+    execution.incarnation,
+    execution.kind,
+    execution.name,
+    execution.actor,
+    execution.timeoutMs,
+    execution.status,
+    execution.exitCode,
+    execution.signal,
+    execution.cancelAt,
+    execution.startedAt,
+    execution.endedAt,
+    execution.durationMs,
+    execution.outputSeq,
+  ]
+  const places = values.map(() => '?').join(', ')
+  return (await transaction.run(`INSERT INTO executions (${COLUMNS}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
+}
+
+/** The first end counts: gives the status that is stored, or `null` when it had ended before. What was killed on request is `cancelled`. */
+export async function endExecution(
+  transaction: Transaction,
+  id: string,
+  end: ExecutionEnd & { readonly isKilled?: boolean },
+): Promise<ExecutionStatus | null> {
+  const text = `UPDATE executions SET status = CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN 'cancelled' ELSE ? END,
+    exit_code = ?, signal = ?, ended_at = ?, duration_ms = ?, output_seq = ?, output = ?
+    WHERE id = ? AND status = 'running' RETURNING status`
+  const { status, exitCode, signal, endedAt, durationMs, outputSeq, output, isKilled = false } = end
+  const row = await transaction.get(text, isKilled ? 1 : 0, status, exitCode, signal, endedAt, durationMs, outputSeq, output, id)
+  return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
+}
+
+/** Written down before anything is killed, so that a restart goes on with it. `false` when it has ended. */
+export async function requestCancel(transaction: Transaction, id: string, at: number): Promise<boolean> {
+  const text = `UPDATE executions SET cancel_at = COALESCE(cancel_at, ?) WHERE id = ? AND status = 'running'`
+  return (await transaction.run(text, at, id)) === 1
+}
+
+export async function findExecution(sql: Sql, tenantId: string, sessionId: string, id: string): Promise<ExecutionRow | null> {
+  const row = await sql.get(`SELECT ${COLUMNS} FROM executions WHERE id = ? AND session_id = ? AND tenant_id = ?`, id, sessionId, tenantId)
+  return row === undefined ? null : parse(row)
+}
+
+export async function runningExecutions(sql: Sql, sessionId: string): Promise<readonly ExecutionRow[]> {
+  return (await sql.all(`SELECT ${COLUMNS} FROM executions WHERE session_id = ? AND status = 'running'`, sessionId)).map(parse)
+}
+
+/** Newest first. */
+export async function listExecutions(
+  sql: Sql,
+  tenantId: string,
+  sessionId: string,
+  after: { readonly startedAt: number; readonly id: string } | null,
+  limit: number,
+): Promise<readonly ExecutionRow[]> {
+  const from = after === null ? '' : `AND (started_at < ? OR (started_at = ? AND id < ?))`
+  const values = after === null ? [] : [after.startedAt, after.startedAt, after.id]
+  const text = `SELECT ${COLUMNS} FROM executions WHERE session_id = ? AND tenant_id = ? ${from} ORDER BY started_at DESC, id DESC LIMIT ?`
+  return (await sql.all(text, sessionId, tenantId, ...values, limit)).map(parse)
+}
+
+/** What a short execution printed. */
+export async function storedOutput(sql: Sql, id: string): Promise<Uint8Array | null> {
+  const row = await sql.get(`SELECT output FROM executions WHERE id = ?`, id)
+  return row === undefined ? null : new RowReader('executions', row).bytesOrNull('output')
+}
+
+/** With the record of their session. */
+export async function deleteEndedExecutions(transaction: Transaction, sessionId: string): Promise<void> {
+  await transaction.run(`DELETE FROM executions WHERE session_id = ? AND status <> 'running'`, sessionId)
+}
+
+/** Which of these ids are executions of the session. */
+export async function executionsKnown(sql: Sql, sessionId: string, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const places = ids.map(() => '?').join(', ')
+  const rows = await sql.all(`SELECT id FROM executions WHERE session_id = ? AND id IN (${places})`, sessionId, ...ids)
+  return rows.map((row) => new RowReader('executions', row).text('id'))
+}
+
+export async function executionIds(sql: Sql, sessionId: string): Promise<readonly string[]> {
+  const rows = await sql.all(`SELECT id FROM executions WHERE session_id = ?`, sessionId)
+  return rows.map((row) => new RowReader('executions', row).text('id'))
+}
