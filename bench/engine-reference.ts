@@ -47,7 +47,7 @@ export async function createEngineReference({ under, needs, spec }: Place): Prom
   const { kind, settings } = under
   if (!isEngine(kind)) throw new TypeError(`${kind} is not an engine`)
   const client = engineClient(kind, parseEngineAddress((kind === 'docker' ? settings.dockerSocket : settings.podmanSocket) ?? ''))
-  const traits = await traitsOf(kind, client)
+  const traits = await traitsOf(kind, client, needs.launcherPath)
   const image = await findImage(client, spec.image ?? '', NEVER)
   if (image === null) throw new Error(`the image ${spec.image} is not on the engine`)
   // Beside the backend's own directories, which it lists as sandboxes.
@@ -110,9 +110,9 @@ async function takesTmpfsOwner(prepare: () => Promise<UnstartedContainer>): Prom
   }
 }
 
-async function traitsOf(kind: EngineKind, client: EngineClient): Promise<EngineTraits> {
-  if (kind === 'docker') return (await dockerFacts(client, NEVER)).traits
-  return (await podmanFacts(await client.get('/libpod/info', PodmanInfo, NEVER))).traits
+async function traitsOf(kind: EngineKind, client: EngineClient, launcherPath: string): Promise<EngineTraits> {
+  if (kind === 'docker') return (await dockerFacts(client, launcherPath, NEVER)).traits
+  return (await podmanFacts(await client.get('/libpod/info', PodmanInfo, NEVER), launcherPath, NEVER)).traits
 }
 
 function sleepRequest(kind: EngineKind, name: string, wish: ContainerWish): CreateRequest {

@@ -6,6 +6,9 @@
  * child, waits until the guest inside speaks, says so in one JSON line and ends. From then on the sandbox needs
  * neither the launcher nor the server.
  *
+ * `holdfast-launcher hide-processes PID GROUP` does only that, to a container that an engine has started;
+ * `holdfast-launcher try-hiding` does it to nobody, and says whether it can.
+ *
  * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
  * whichever line, the server finds and destroys all of it by the sandbox's name.
  */
@@ -20,6 +23,7 @@
 
 #include "cgroup.h"
 #include "guest-socket.h"
+#include "hidden-processes.h"
 #include "jail.h"
 #include "network.h"
 #include "plan.h"
@@ -51,6 +55,17 @@ int main(int argc, char **argv) {
   /* Whatever the server left open for its children is not the jail's. */
   if (close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) fail("start", "cannot close inherited descriptors: %s", strerror(errno));
   signal(SIGPIPE, SIG_IGN);
+  if (argc == 4 && strcmp(argv[1], "hide-processes") == 0) {
+    pid_t first = (pid_t)plan_number(argv[2]);
+    hide_processes(first, (gid_t)plan_number(argv[3]));
+    report_started(first, process_starttime(first));
+    return 0;
+  }
+  if (argc == 2 && strcmp(argv[1], "try-hiding") == 0) {
+    pid_t first = try_hiding_processes();
+    report_started(first, process_starttime(first));
+    return 0;
+  }
   plan_parse(&plan, argc, argv);
   die_with(plan.parent);
 
@@ -79,6 +94,8 @@ int main(int argc, char **argv) {
     if (init == 0) fail("start", "the jail's first process cannot be found");
     record_process(record, "init", init);
   }
+  /* Before anybody knows that the guest is there, so before any command. */
+  if (plan.hides_processes) hide_processes(init, plan.guest_group);
   /* Not earlier: the helper brings up the loopback interface too, and the jail program fails when it finds it up. */
   if (plan.network_program != NULL) {
     network_start(&network, &plan, &jail, init);

@@ -8,7 +8,7 @@
 
 #include "report.h"
 
-static unsigned long number(const char *text) {
+unsigned long plan_number(const char *text) {
   char *end = NULL;
   errno = 0;
   unsigned long value = strtoul(text, &end, 10);
@@ -57,11 +57,11 @@ static int take_flag(struct plan *plan, char **rest, int left) {
   }
   if (strcmp(flag, "--below") == 0) {
     if (left < 3) fail("plan", "%s needs a source and a path", flag);
-    put_below(plan, number(value), rest[2]);
+    put_below(plan, plan_number(value), rest[2]);
     return 3;
   }
   if (strcmp(flag, "--parent") == 0) {
-    plan->parent = (pid_t)number(value);
+    plan->parent = (pid_t)plan_number(value);
   } else if (strcmp(flag, "--state-directory") == 0) {
     plan->state_directory = value;
   } else if (strcmp(flag, "--cgroup") == 0) {
@@ -78,7 +78,7 @@ static int take_flag(struct plan *plan, char **rest, int left) {
     stage(plan, STAGE_IN_USER_NAMESPACE, value);
   } else if (strcmp(flag, "--jail-user") == 0) {
     plan->has_jail_user = true;
-    plan->jail_user = (uid_t)number(value);
+    plan->jail_user = (uid_t)plan_number(value);
   } else if (strcmp(flag, "--id-map") == 0) {
     plan->id_map = value;
   } else if (strcmp(flag, "--init-from") == 0) {
@@ -86,7 +86,10 @@ static int take_flag(struct plan *plan, char **rest, int left) {
   } else if (strcmp(flag, "--network-program") == 0) {
     plan->network_program = value;
   } else if (strcmp(flag, "--open-files") == 0) {
-    plan->open_files = number(value);
+    plan->open_files = plan_number(value);
+  } else if (strcmp(flag, "--hide-processes") == 0) {
+    plan->hides_processes = true;
+    plan->guest_group = (gid_t)plan_number(value);
   } else {
     fail("plan", "'%s' is not a flag of the launcher", flag);
   }

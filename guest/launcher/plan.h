@@ -65,8 +65,14 @@ struct plan {
   enum init_discovery init_discovery;
   const char *network_program;
   unsigned long open_files;
+  /* A packed sandbox: the guest's group on the host, which alone sees every process. */
+  bool hides_processes;
+  gid_t guest_group;
   char **jail_argv;
 };
+
+/* A whole decimal number; ends the program with a report otherwise. */
+unsigned long plan_number(const char *text);
 
 /* Ends the program with a report when the command line is not a plan. */
 void plan_parse(struct plan *plan, int argc, char **argv);

@@ -183,6 +183,7 @@ static void connection_drop(struct connection *c) {
       *link = waiter->next;
       free(waiter);
     }
+  user_kill_leave(c);
   watch_close(&c->watch);
   free(c->input);
   free(c->queue);
@@ -221,7 +222,7 @@ static bool reserve_input(struct connection *c, size_t room) {
 /* Handles every whole frame in the buffer; false when the server broke the protocol. */
 static bool handle_input(struct connection *c) {
   size_t start = 0;
-  bool is_sound = true;
+  bool is_sound = true, had_environment = false;
   while (is_sound && c->input_length - start >= FRAME_HEADER_BYTES) {
     struct frame_header header;
     if (!frame_header_parse(c->input + start, &header)) return false;
@@ -231,10 +232,13 @@ static bool handle_input(struct connection *c) {
       break;
     }
     is_sound = request_handle(c, &header, c->input + start + FRAME_HEADER_BYTES);
+    had_environment = had_environment || header.type == FRAME_EXEC;
     start += whole;
   }
   c->input_length -= start;
   memmove(c->input, c->input + start, c->input_length);
+  /* What was read may hold secrets of one program; nothing of it stays here. */
+  if (had_environment) explicit_bzero(c->input + c->input_length, start);
   if (c->input_length == 0 && c->input_room > FRAME_HEADER_BYTES + MAX_DATA_BYTES) {
     free(c->input);
     c->input = NULL;

@@ -174,6 +174,7 @@ static void main_ended(struct execution *e, int status, bool survivors) {
 static void tree_ended(struct execution *e, uint32_t killed) {
   e->is_empty = true;
   e->killed += killed;
+  user_kill_count(e->uid, killed);
   e->kill_deadline_us = 0;
   watch_close(&e->control);
   answer_waiters(e, true);
@@ -348,6 +349,7 @@ int executions_tick(void) {
     }
   }
   soonest = sooner(soonest, next_sweep_us);
+  soonest = sooner(soonest, user_kills_tick(now));
   if (soonest == 0) return -1;
   int64_t wait_us = soonest - now_us();
   return wait_us <= 0 ? 0 : (int)(wait_us / 1000) + 1;

@@ -81,6 +81,7 @@ struct kill_waiter {
 struct execution {
   struct execution *next;
   uint64_t id;
+  uid_t uid;                    /* who the program is */
   char tag[MAX_TAG + 1];
   char name[64], cwd[128];      /* as asked for, cut, to be named in a refusal */
   pid_t pid, supervisor;
@@ -125,6 +126,17 @@ void executions_reap(void);
 int executions_tick(void);
 uint32_t executions_capacity(void);
 size_t executions_live(void);
+
+/* --- user_kill.c: the end of everything that one user of a packed sandbox runs --- */
+
+void user_kill_order(struct connection *connection, uint32_t stream, uid_t uid, uint32_t grace_ms);
+bool user_kill_is_pending(uid_t uid);
+/* A tree of that user ended, so many of it by our hand. */
+void user_kill_count(uid_t uid, uint32_t killed);
+/* The connection is gone; the kill goes on without a listener. */
+void user_kill_leave(const struct connection *connection);
+/* Goes on with every kill under way; the time of the next step, or 0. */
+int64_t user_kills_tick(int64_t now);
 
 void outlet_open(struct outlet *outlet, struct execution *execution, int fd, uint8_t channel);
 /* Reads what is there into the journal, or throws it away once the execution is finished. */
@@ -185,11 +197,22 @@ void connection_send(struct connection *connection, struct frame_builder *frame)
 /* The last frame of a stream, also of one that never was more than a request. */
 void connection_end_stream(struct connection *connection, uint32_t stream, int error, const char *message);
 
+/* --- user_choice.c: who a program will be --- */
+
+struct start_request;
+/* Sets the program's user; 0, or an errno with a sentence. */
+int user_choose(struct start_request *request, const char **message);
+/* A packed sandbox has several users, each a number of a range, and no default one. */
+bool user_is_packed(uid_t uid);
+
 /* --- request.c, start.c, port.c: what a frame asks for. False: the server broke the protocol. --- */
 
 struct defaults {
   uid_t uid;
   gid_t gid;
+  uid_t first_user;           /* a packed sandbox: the first of its users, else 0 */
+  uint32_t user_count;
+  uint32_t user_processes;    /* how many processes one of them may have */
   bool may_change_user;
   int self_fd;
 };

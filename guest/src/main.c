@@ -2,6 +2,8 @@
  * The guest: first process of every local sandbox.
  *
  *   holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers]
+ *   holdfast-guest serve (--listen PATH | --listen-fd N) --first-user U --user-count N --user-processes N
+ *                        [--unlisted PATH]…
  *   holdfast-guest APPLET …        (also by the name it is called with)
  */
 #include "applets.h"
@@ -18,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -67,6 +70,22 @@ static void release_start_up_pages(void) {
   madvise((void *)first, (uintptr_t)&etext - first, MADV_DONTNEED);
 }
 
+/* A place that all may write to and none may list. Some engines give a tmpfs the mode of what lies below it, so it is set here. */
+static void make_unlisted(const char *path) {
+  if (chmod(path, 01733) != 0) die(path);
+}
+
+/* A range of users that holds root, ourselves, or the number that means "no user" is none. */
+static void check_users(void) {
+  if (!defaults.first_user && !defaults.user_count && !defaults.user_processes) return;
+  errno = EINVAL;
+  if (!defaults.first_user || !defaults.user_count || !defaults.user_processes) die("serve several users by half");
+  if (defaults.user_count > UINT32_MAX - defaults.first_user) die("serve users beyond the last uid");
+  if (user_is_packed(geteuid())) die("serve its own user");
+  errno = EPERM;
+  if (geteuid() != 0) die("serve several users without being root");
+}
+
 static _Noreturn void serve(int argc, char **argv) {
   int listener = -1;
   const char *path = NULL;
@@ -85,9 +104,14 @@ static _Noreturn void serve(int argc, char **argv) {
     else if (strcmp(argv[i], "--listen-fd") == 0) listener = atoi(value);
     else if (strcmp(argv[i], "--uid") == 0) defaults.uid = (uid_t)strtoul(value, NULL, 10);
     else if (strcmp(argv[i], "--gid") == 0) defaults.gid = (gid_t)strtoul(value, NULL, 10);
+    else if (strcmp(argv[i], "--unlisted") == 0) make_unlisted(value);
+    else if (strcmp(argv[i], "--first-user") == 0) defaults.first_user = (uid_t)strtoul(value, NULL, 10);
+    else if (strcmp(argv[i], "--user-count") == 0) defaults.user_count = (uint32_t)strtoul(value, NULL, 10);
+    else if (strcmp(argv[i], "--user-processes") == 0) defaults.user_processes = (uint32_t)strtoul(value, NULL, 10);
     else die(argv[i]);
     i++;
   }
+  check_users();
   if (path) listener = listen_at(path);
   if (listener < 0) die("serve without --listen or --listen-fd");
   listener = lift(listener, "keep the listener");
@@ -104,7 +128,8 @@ static _Noreturn void serve(int argc, char **argv) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "guest");
   if (chdir("/") != 0) die("enter /");
-  umask(022);
+  /* Neighbours share /tmp: what one makes there is nobody else's to read unless it says so. */
+  umask(defaults.first_user ? 077 : 022);
   const char *failed = lockdown();
   if (failed) die(failed);
   occupy_low_descriptors();

@@ -41,6 +41,7 @@ static void list(struct connection *c, uint32_t id) {
     frame_u8(&frame, TAG_STATE, !e->has_exited ? 0 : !e->is_empty ? 1 : 2);
     frame_u64(&frame, TAG_SEQ, e->journal.head);
     frame_u64(&frame, TAG_USEC, (uint64_t)(now_us() - e->started_us));
+    frame_u32(&frame, TAG_UID, e->uid);
     frame_text(&frame, TAG_NAME, e->name);
     frame_end(&frame);
     connection_send(c, &frame);
@@ -141,6 +142,11 @@ bool request_handle(struct connection *c, const struct frame_header *header, con
   if (header->type == FRAME_CONNECT) return request_connect(c, header, payload);
   if (header->type == FRAME_LIST) {
     list(c, header->stream);
+    return true;
+  }
+  if (selection.has_uid) {
+    if (header->type != FRAME_KILL || selection.id || selection.tag[0]) return false;
+    user_kill_order(c, header->stream, selection.uid, selection.grace_ms);
     return true;
   }
   struct execution *e = execution_find(selection.id, selection.tag);

@@ -25,6 +25,7 @@ bool selection_parse(const uint8_t *payload, uint32_t length, struct selection *
       case TAG_WINDOW: is_sound = field_u32(&field, &selection->window); break;
       case TAG_SIGNO: is_sound = field_u32(&field, &selection->signal); break;
       case TAG_GRACE_MS: is_sound = field_u32(&field, &selection->grace_ms); break;
+      case TAG_UID: selection->has_uid = true; is_sound = field_u32(&field, &selection->uid); break;
       case TAG_COLS: is_sound = field_u16(&field, &selection->cols); break;
       case TAG_ROWS: is_sound = field_u16(&field, &selection->rows); break;
       case TAG_TREE: is_sound = field_u8(&field, &selection->tree); break;

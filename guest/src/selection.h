@@ -7,9 +7,10 @@
 struct selection {
   uint64_t id, after, seq, token;
   char tag[MAX_TAG + 1];
-  uint32_t window, signal, grace_ms;
+  uint32_t window, signal, grace_ms, uid;
   uint16_t cols, rows;
   uint8_t tree;
+  bool has_uid;
 };
 
 /* False when the payload breaks the protocol. */

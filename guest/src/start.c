@@ -1,6 +1,5 @@
 /* EXEC: from a request's fields to a supervised program with its pipes or its terminal. */
 #include "guest.h"
-#include "passwd.h"
 #include "start_request.h"
 
 #include <errno.h>
@@ -13,31 +12,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Who the program will be; 0, or an errno with a sentence. */
-static int choose_user(struct start_request *r, const char **message) {
-  uid_t uid = defaults.uid;
-  gid_t gid = defaults.gid;
-  if (r->user && !passwd_find(r->user, &uid, &gid)) {
-    *message = "no such user in the sandbox";
-    return ENOENT;
-  }
-  if (r->has_uid) uid = gid = r->uid;
-  if (r->has_gid) gid = r->gid;
-  if ((uid == 0 || gid == 0) && defaults.uid != 0) {
-    *message = "commands never run as root";
-    return EPERM;
-  }
-  bool differs = uid != defaults.uid || gid != defaults.gid;
-  if (differs && !defaults.may_change_user) {
-    *message = "this sandbox has one user only";
-    return EPERM;
-  }
-  r->program.uid = uid;
-  r->program.gid = gid;
-  r->program.changes_user = defaults.may_change_user;
-  return 0;
-}
 
 /* The six descriptors of a start; -1 where there is none. */
 struct ends {
@@ -136,7 +110,7 @@ static int launch(struct start_request *r, struct execution *e) {
 /* 0 or an errno with a sentence; nothing is left of a failed start. */
 static int start(struct connection *c, uint32_t id, struct start_request *r, const char **message) {
   *message = "cannot start a process (the sandbox may be at its process limit)";
-  int error = choose_user(r, message);
+  int error = user_choose(r, message);
   if (error) return error;
   if (r->tag && execution_find(0, r->tag)) {
     *message = "the tag is in use";
@@ -153,6 +127,7 @@ static int start(struct connection *c, uint32_t id, struct start_request *r, con
     if (e) execution_discard(e);
     return error;
   }
+  e->uid = r->program.uid;
   e->is_ephemeral = r->ephemeral == 1;
   e->has_terminal = r->has_pty;
   if (r->tag) strcpy(e->tag, r->tag);
@@ -171,6 +146,8 @@ bool request_start(struct connection *c, const struct frame_header *header, cons
     int error = start(c, header->stream, &request, &message);
     if (error) connection_end_stream(c, header->stream, error, message);
   }
+  /* The environment may hold secrets: nothing of it stays here once the program has it. */
+  if (request.block) explicit_bzero(request.block, request.block_size);
   free(request.block);
   return is_sound;
 }

@@ -64,7 +64,8 @@ bool start_request_parse(const uint8_t *payload, uint32_t length, struct start_r
   size_t fields = count_fields(payload, length);
   /* Every field costs five bytes of header, so the payload's own length holds all strings and their ends. */
   size_t pointers = (fields + 1) * 2 * sizeof(char *);
-  r->block = malloc(pointers + length + 1);
+  r->block_size = pointers + length + 1;
+  r->block = malloc(r->block_size);
   if (!r->block) return false;
   r->argv = (char **)(void *)r->block;
   r->env = r->argv + fields + 1;

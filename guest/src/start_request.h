@@ -11,6 +11,7 @@
 /* Strings are NUL-terminated copies in `block`, which the caller frees. */
 struct start_request {
   char *block;
+  size_t block_size;
   char **argv, **env;
   size_t argc, envc;
   const char *cwd, *user, *tag;

@@ -22,6 +22,7 @@ struct program {
   uid_t uid;
   gid_t gid;
   bool changes_user;
+  uint32_t max_processes;   /* of its user, counted by the kernel; 0: no limit of its own */
   bool has_terminal;
   int input, output, errors;
   struct { int resource; struct rlimit limit; } rlimits[MAX_RLIMITS];

@@ -97,10 +97,52 @@ static bool contains(const struct pid_list *list, pid_t pid) {
   return false;
 }
 
-size_t tree_kill_round(pid_t root, bool (*skip)(pid_t)) {
+/* Whether a living process has the uid as its real, effective, saved or file system one. */
+static bool belongs_to(int proc, const char *name, uid_t uid) {
+  char path[32], text[1024];
+  snprintf(path, sizeof path, "%.16s/status", name);
+  int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return false;
+  text[length] = 0;
+  /* The name comes first and is the program's to choose, but the kernel escapes its line breaks. */
+  const char *state = strstr(text, "\nState:\t"), *ids = strstr(text, "\nUid:\t");
+  unsigned id[4];
+  if (!state || !ids || state[8] == 'Z' || state[8] == 'X') return false;
+  if (sscanf(ids, "\nUid:\t%u\t%u\t%u\t%u", &id[0], &id[1], &id[2], &id[3]) != 4) return false;
+  return id[0] == uid || id[1] == uid || id[2] == uid || id[3] == uid;
+}
+
+bool user_processes(uid_t uid, struct pid_list *list) {
+  list->count = 0;
+  DIR *proc = opendir("/proc");
+  if (!proc) return false;
+  bool complete = true;
+  for (struct dirent *entry; complete && (entry = readdir(proc));) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (belongs_to(dirfd(proc), entry->d_name, uid)) complete = add_pid(list, (pid_t)strtol(entry->d_name, NULL, 10));
+  }
+  closedir(proc);
+  return complete;
+}
+
+/* Whose end is wanted: a tree, or a user. */
+struct prey {
+  pid_t root;
+  bool (*skip)(pid_t);
+  uid_t uid;
+};
+
+static bool find_prey(const struct prey *prey, struct pid_list *list) {
+  return prey->root ? tree_descendants(prey->root, prey->skip, list) : user_processes(prey->uid, list);
+}
+
+static size_t kill_round(const struct prey *prey) {
   struct pid_list found = {0}, stopped = {0};
   for (int pass = 0; pass < STOP_PASSES; pass++) {
-    if (!tree_descendants(root, skip, &found)) break;
+    if (!find_prey(prey, &found)) break;
     bool is_news = false;
     for (size_t i = 0; i < found.count; i++) {
       if (contains(&stopped, found.pids[i])) continue;
@@ -115,3 +157,7 @@ size_t tree_kill_round(pid_t root, bool (*skip)(pid_t)) {
   pid_list_free(&stopped);
   return killed;
 }
+
+size_t tree_kill_round(pid_t root, bool (*skip)(pid_t)) { return kill_round(&(struct prey){.root = root, .skip = skip}); }
+
+size_t user_kill_round(uid_t uid) { return kill_round(&(struct prey){.uid = uid}); }

@@ -1,5 +1,5 @@
 /*
- * Process trees, read from /proc: who descends from whom, and a signal to all of them.
+ * Processes, read from /proc: who descends from whom, who belongs to a user, and a signal to all of them.
  */
 #ifndef HOLDFAST_TREE_H
 #define HOLDFAST_TREE_H
@@ -22,5 +22,10 @@ void pid_list_free(struct pid_list *list);
  * processes keep their places in the pid limit and cannot fork), then SIGKILL. Returns how many were killed.
  */
 size_t tree_kill_round(pid_t root, bool (*skip)(pid_t child));
+
+/* Fills `list` with every living process that has this uid as any of its four, whoever its parent is. */
+bool user_processes(uid_t uid, struct pid_list *list);
+/* One such round against everything of a user. */
+size_t user_kill_round(uid_t uid);
 
 #endif

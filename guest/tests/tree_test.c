@@ -50,5 +50,23 @@ int main(void) {
     } while (waitpid(-1, NULL, 0) > 0 && ++rounds < 1000);
     EXPECT(waitpid(-1, NULL, 0) < 0 && errno == ECHILD);
   });
+  /* Only root can be somebody else. */
+  const uid_t somebody = 2120000000u;
+  if (geteuid() == 0) CLAIM("every process of a user is found and killed, whoever its parent is", {
+    pid_t child = fork();
+    if (child == 0) {
+      if (setresuid(0, somebody, 0) != 0) _exit(1);
+      grow(3, said[1]);
+      _exit(0);
+    }
+    for (int i = 0; i < 3; i++) EXPECT(read(said[0], &byte, 1) == 1);
+    struct pid_list list = {0};
+    EXPECT(waitpid(child, NULL, 0) == child);
+    EXPECT(user_processes(somebody, &list) && list.count == 3);
+    EXPECT(user_kill_round(somebody) == 3);
+    for (int i = 0; i < 3; i++) EXPECT(waitpid(-1, NULL, 0) > 0);
+    EXPECT(user_processes(somebody, &list) && list.count == 0);
+    pid_list_free(&list);
+  });
   return broken_claims;
 }

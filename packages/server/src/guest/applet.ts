@@ -15,7 +15,7 @@ import type { ExecutionStream, OnStarted } from './execution-stream.ts'
 import { Tag } from './fields.ts'
 import type { Field } from './fields.ts'
 import { guestText } from './guest-text.ts'
-import { requireNoNul } from './require.ts'
+import { requireNoNul, requireUid } from './require.ts'
 
 const MAX_MESSAGE_BYTES = 4_096
 /** For an applet that is left, to remove what it had begun. */
@@ -29,6 +29,7 @@ export interface Applet {
   readonly path: string
   readonly stdin?: boolean
   readonly user?: string | undefined
+  readonly uid?: number | undefined
   readonly timeoutMs?: number
 }
 
@@ -65,6 +66,10 @@ function appletFields(applet: Applet, channel: Channel): Field[] {
   if (applet.user !== undefined) {
     requireNoNul('user', applet.user)
     fields.push([Tag.USER, applet.user])
+  }
+  if (applet.uid !== undefined) {
+    requireUid(applet.uid)
+    fields.push([Tag.UID, applet.uid])
   }
   return fields
 }

@@ -98,6 +98,7 @@ export const CORPUS: Readonly<Record<string, Buffer>> = {
     [Tag.STATE, 0],
     [Tag.SEQ, 6],
     [Tag.USEC, 1_500],
+    [Tag.UID, 1_000],
     [Tag.NAME, 'sh'],
   ]),
   'to-server-pong': encodeControl(FrameType.PONG, 0, [[Tag.TOKEN, 1]]),
@@ -147,6 +148,10 @@ export const CORPUS: Readonly<Record<string, Buffer>> = {
     [Tag.TREE, 1],
   ]),
   'to-guest-kill': kill,
+  'to-guest-kill-user': encodeControl(FrameType.KILL, 3, [
+    [Tag.UID, 2_100_000_000],
+    [Tag.GRACE_MS, 100],
+  ]),
   'to-guest-resize': encodeControl(FrameType.RESIZE, 3, [
     [Tag.ID, 1n],
     [Tag.COLS, 120],

@@ -6,7 +6,7 @@
 import { Tag } from './fields.ts'
 import type { Field } from './fields.ts'
 import type { ExecRequest, RlimitName } from './inside.ts'
-import { invalid, requireAbsolute, requireCount, requireNoNul, requireTag, requireTerminalSize } from './require.ts'
+import { invalid, requireAbsolute, requireCount, requireNoNul, requireTag, requireTerminalSize, requireUid } from './require.ts'
 
 /** Linux's MAX_ARG_STRLEN, the NUL included. */
 const MAX_ARGUMENT_BYTES = 131_072
@@ -22,6 +22,9 @@ const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 const TERMINAL_ENVIRONMENT: Readonly<Record<string, string>> = { ...DEFAULT_ENVIRONMENT, TERM: 'xterm-256color' }
 
+/** Below the home, so that it is as private; its maker makes it with the home. */
+export const PRIVATE_TMP = '.tmp'
+
 /** Linux's RLIMIT numbers. */
 const RLIMITS: Readonly<Record<RlimitName, number>> = {
   cpu: 0,
@@ -36,16 +39,33 @@ const RLIMITS: Readonly<Record<RlimitName, number>> = {
 }
 const RLIMIT_INFINITY = 0xffff_ffff_ffff_ffffn
 
+/** Throws `invalid_request` for what no guest could start. */
+export function checkExecRequest(request: ExecRequest): void {
+  execFields(request, 0)
+}
+
 export function execFields(request: ExecRequest, windowBytes: number): Field[] {
   const fields: Field[] = []
   const argumentBytes = addArguments(fields, request.argv)
-  const environmentBytes = addEnvironment(fields, request.env ?? {}, request.pty ? TERMINAL_ENVIRONMENT : DEFAULT_ENVIRONMENT)
+  const environmentBytes = addEnvironment(fields, request.env ?? {}, defaultEnvironment(request))
   requireTotal(argumentBytes + environmentBytes)
-  const cwd = request.cwd ?? DEFAULT_CWD
+  const cwd = request.cwd ?? (request.uid === undefined ? DEFAULT_CWD : (request.home ?? '/'))
   requireAbsolute('cwd', cwd)
   fields.push([Tag.CWD, cwd], [Tag.WINDOW, windowBytes])
   addOptions(fields, request)
   return fields
+}
+
+function defaultEnvironment({ uid, home, pty }: ExecRequest): Readonly<Record<string, string>> {
+  const usual = pty ? TERMINAL_ENVIRONMENT : DEFAULT_ENVIRONMENT
+  if (home !== undefined) requireAbsolute('home', home)
+  if (uid === undefined) {
+    if (home !== undefined) throw invalid('home is for an execution with a uid of its own')
+    return usual
+  }
+  // No passwd file names it, so neither do we.
+  const name = `u${uid}`
+  return { ...usual, HOME: home ?? '/', USER: name, LOGNAME: name, ...(home === undefined ? {} : { TMPDIR: `${home}/${PRIVATE_TMP}` }) }
 }
 
 /** Adds ARGV and returns what it takes in the program's memory. */
@@ -94,6 +114,11 @@ function addOptions(fields: Field[], request: ExecRequest): void {
     requireNoNul('user', request.user)
     if (request.user === '') throw invalid('user must be a name, but is empty')
     fields.push([Tag.USER, request.user])
+  }
+  if (request.uid !== undefined) {
+    if (request.user !== undefined) throw invalid('user and uid both say who runs this; give one')
+    requireUid(request.uid)
+    fields.push([Tag.UID, request.uid])
   }
   if (request.tag !== undefined) {
     requireTag(request.tag)

@@ -14,11 +14,11 @@ const READ_AHEAD_BYTES = 262_144
 export function readFile(channel: Channel, path: string, options: Parameters<Files['read']>[1] = {}): Promise<Readable> {
   return new Promise((resolve, reject) => {
     requireAbsolute('path', path)
-    const { offset = 0, length, user, signal } = options
+    const { offset = 0, length, user, uid, signal } = options
     requireWhole('offset', offset)
     if (length !== undefined) requireWhole('length', length)
     signal?.throwIfAborted()
-    const run = openApplet(channel, { argv: ['read', path, `${offset}`, `${length ?? -1}`], path, user })
+    const run = openApplet(channel, { argv: ['read', path, `${offset}`, `${length ?? -1}`], path, user, uid })
     const { stream } = run
     const readable = new Readable({
       highWaterMark: READ_AHEAD_BYTES,

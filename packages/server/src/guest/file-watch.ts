@@ -32,7 +32,7 @@ export function watchFiles(
   return new Promise((resolve, reject) => {
     requireAbsolute('path', path)
     options.signal?.throwIfAborted()
-    const run = openApplet(channel, { argv: ['watch', path, options.recursive ? 'r' : ''], path })
+    const run = openApplet(channel, { argv: ['watch', path, options.recursive ? 'r' : ''], path, uid: options.uid })
     const events = new WatchEvents(run, options.signal, resolve, reject)
     run.stream.output.consume(events)
   })

@@ -16,10 +16,10 @@ type WriteOptions = NonNullable<Parameters<Files['write']>[2]>
 
 export async function writeFile(channel: Channel, path: string, content: Content, options: WriteOptions = {}): Promise<void> {
   requireAbsolute('path', path)
-  const { append, parents, exclusive, mode, user, signal } = options
+  const { append, parents, exclusive, mode, user, uid, signal } = options
   signal?.throwIfAborted()
   const flags = `${append ? 'a' : ''}${parents ? 'p' : ''}${exclusive ? 'x' : ''}`
-  const run = openApplet(channel, { argv: ['write', path, mode === undefined ? '-' : modeText(mode), flags], path, stdin: true, user })
+  const run = openApplet(channel, { argv: ['write', path, mode === undefined ? '-' : modeText(mode), flags], path, stdin: true, user, uid })
   const outcome = appletOutcome(run)
   const aborted = Promise.withResolvers<never>()
   const abort = (): void => {

@@ -26,57 +26,58 @@ export function guestFiles(channel: Channel): Files {
   return {
     read: (path, options) => readFile(channel, path, options),
     write: (path, content, options) => writeFile(channel, path, content, options),
-    stat: (path, options) => stat(channel, path, options?.follow ?? false),
-    async list(path, { depth = 1, limit = DEFAULT_LIST_LIMIT } = {}) {
+    stat: (path, options) => stat(channel, path, options?.follow ?? false, options?.uid),
+    async list(path, { depth = 1, limit = DEFAULT_LIST_LIMIT, uid } = {}) {
       requireAbsolute('path', path)
       requireBetween('depth', depth, MAX_DEPTH)
       requireBetween('limit', limit, MAX_LIMIT)
-      return search(channel, { argv: ['list', path, `${depth}`, `${limit}`], path }, limit, parseEntry)
+      return search(channel, { argv: ['list', path, `${depth}`, `${limit}`], path, uid }, limit, parseEntry)
     },
-    async mkdir(path, { parents, mode = 0o755 } = {}) {
+    async mkdir(path, { parents, mode = 0o755, uid } = {}) {
       requireAbsolute('path', path)
-      await runApplet(channel, { argv: ['mkdir', path, modeText(mode), flags({ p: parents })], path })
+      await runApplet(channel, { argv: ['mkdir', path, modeText(mode), flags({ p: parents })], path, uid })
     },
-    async move(from, to, { parents, exclusive } = {}) {
+    async move(from, to, { parents, exclusive, uid } = {}) {
       requireAbsolute('from', from)
       requireAbsolute('to', to)
-      await runApplet(channel, { argv: ['move', from, to, flags({ p: parents, x: exclusive })], path: from })
+      await runApplet(channel, { argv: ['move', from, to, flags({ p: parents, x: exclusive })], path: from, uid })
     },
-    async remove(path, { recursive, force } = {}) {
+    async remove(path, { recursive, force, uid } = {}) {
       requireAbsolute('path', path)
-      await runApplet(channel, { argv: ['remove', path, flags({ r: recursive, f: force })], path })
+      await runApplet(channel, { argv: ['remove', path, flags({ r: recursive, f: force })], path, uid })
     },
-    async chmod(path, mode, { recursive } = {}) {
+    async chmod(path, mode, { recursive, uid } = {}) {
       requireAbsolute('path', path)
-      await runApplet(channel, { argv: ['chmod', path, modeText(mode), flags({ r: recursive })], path })
+      await runApplet(channel, { argv: ['chmod', path, modeText(mode), flags({ r: recursive })], path, uid })
     },
-    async chown(path, uid, gid, { recursive } = {}) {
+    async chown(path, uid, gid, { recursive, as } = {}) {
       requireAbsolute('path', path)
-      await runApplet(channel, { argv: ['chown', path, ownerText('uid', uid), ownerText('gid', gid), flags({ r: recursive })], path })
+      const argv = ['chown', path, ownerText('uid', uid), ownerText('gid', gid), flags({ r: recursive })] as const
+      await runApplet(channel, { argv: [...argv], path, uid: as })
     },
-    async glob(pattern, { root = DEFAULT_ROOT, limit = DEFAULT_SEARCH_LIMIT, skipIgnored } = {}) {
+    async glob(pattern, { root = DEFAULT_ROOT, limit = DEFAULT_SEARCH_LIMIT, skipIgnored, uid } = {}) {
       requireAbsolute('root', root)
       requireBetween('limit', limit, MAX_LIMIT)
-      return search(channel, { argv: ['glob', root, pattern, `${limit}`, flags({ i: skipIgnored })], path: root }, limit, parseEntry)
+      return search(channel, { argv: ['glob', root, pattern, `${limit}`, flags({ i: skipIgnored })], path: root, uid }, limit, parseEntry)
     },
-    async grep(pattern, { root = DEFAULT_ROOT, include = '', limit = DEFAULT_SEARCH_LIMIT, skipIgnored, ignoreCase, literal } = {}) {
+    async grep(pattern, { root = DEFAULT_ROOT, include = '', limit = DEFAULT_SEARCH_LIMIT, skipIgnored, ignoreCase, literal, uid } = {}) {
       requireAbsolute('root', root)
       requireBetween('limit', limit, MAX_LIMIT)
       const letters = flags({ i: skipIgnored, c: ignoreCase, l: literal })
-      return search(channel, { argv: ['grep', root, pattern, include, `${limit}`, letters], path: root }, limit, parseMatch)
+      return search(channel, { argv: ['grep', root, pattern, include, `${limit}`, letters], path: root, uid }, limit, parseMatch)
     },
     watch: (path, options) => watchFiles(channel, path, options),
   }
 }
 
-async function stat(channel: Channel, path: string, isFollowing: boolean): Promise<Entry> {
+async function stat(channel: Channel, path: string, isFollowing: boolean, uid: number | undefined): Promise<Entry> {
   requireAbsolute('path', path)
   const entries: Entry[] = []
   const parser = new RecordParser(3, (strings) => {
     if (entries.length > 0) throw violated('stat printed more than one entry')
     entries.push(parseEntry(strings))
   })
-  await runApplet(channel, { argv: ['stat', path, flags({ f: isFollowing })], path }, (bytes) => parser.push(bytes))
+  await runApplet(channel, { argv: ['stat', path, flags({ f: isFollowing })], path, uid }, (bytes) => parser.push(bytes))
   const [entry] = entries
   if (!entry) throw violated('stat printed no entry')
   return entry

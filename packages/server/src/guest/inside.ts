@@ -8,10 +8,17 @@ import type { Duplex, Readable } from 'node:stream'
 export interface ExecRequest {
   readonly argv: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Default `/workspace`. */
+  /** Default `/workspace`; with a `uid` its `home`, or `/`. */
   readonly cwd?: string
   /** A name from the sandbox's passwd file; default the sandbox's own user. Never root. */
   readonly user?: string
+  /**
+   * Who runs it in a packed sandbox, which has no default user; its gid is the same number and it has no other group.
+   * Never root, never the guest's own, never outside the range of the spec.
+   */
+  readonly uid?: number
+  /** With a `uid`: its HOME, and where TMPDIR (`<home>/.tmp`) lies. Both are made by whoever made the home. */
+  readonly home?: string
   /** The caller's own name for this execution, at most 128 bytes; attach by it later. */
   readonly tag?: string
   /** `pipe` keeps stdin open for `stdin.write`; default `none` (`/dev/null`). */
@@ -90,6 +97,8 @@ export interface ProcessInfo {
   readonly id: bigint
   readonly tag: string | null
   readonly pid: number
+  /** `null`: a guest that was started by an older server does not say. */
+  readonly uid: number | null
   readonly name: string
   readonly state: 'running' | 'lingering' | 'ended'
   readonly seq: number
@@ -103,6 +112,11 @@ export interface Processes {
   attach(key: ExecutionKey, options?: { readonly after?: number }): Promise<Execution>
   signal(key: ExecutionKey, signal: NodeJS.Signals | number, scope?: 'main' | 'tree'): Promise<void>
   kill(key: ExecutionKey, graceMs?: number): Promise<KillReport>
+  /**
+   * Kills everything that one uid of a packed sandbox runs, whoever its parent is, and proves that the kernel shows none of it.
+   * Nothing starts for that uid meanwhile.
+   */
+  killUser(uid: number, graceMs?: number): Promise<KillReport>
   /** An ended execution's record may go. Sent lazily with the next frame. */
   forget(id: bigint): void
 }
@@ -142,17 +156,22 @@ export interface Limited<T> {
   readonly truncated: boolean
 }
 
+/** As whom, where a sandbox has several users; see `ExecRequest.uid`. */
+export interface AsUser {
+  readonly uid?: number
+}
+
 /** Failures are `file_operation_failed` with `details.errno` (`ENOENT`, …) and `details.path`. Paths are absolute, inside. */
 export interface Files {
   /** Resolves once the first bytes (or the end) arrived, so that a missing file rejects here. */
   read(
     path: string,
-    options?: { readonly offset?: number; readonly length?: number; readonly user?: string; readonly signal?: AbortSignal },
+    options?: AsUser & { readonly offset?: number; readonly length?: number; readonly user?: string; readonly signal?: AbortSignal },
   ): Promise<Readable>
   write(
     path: string,
     content: Uint8Array | string | AsyncIterable<Uint8Array>,
-    options?: {
+    options?: AsUser & {
       readonly mode?: number
       readonly append?: boolean
       readonly parents?: boolean
@@ -161,20 +180,21 @@ export interface Files {
       readonly signal?: AbortSignal
     },
   ): Promise<void>
-  stat(path: string, options?: { readonly follow?: boolean }): Promise<Entry>
-  list(path: string, options?: { readonly depth?: number; readonly limit?: number }): Promise<Limited<Entry>>
-  mkdir(path: string, options?: { readonly parents?: boolean; readonly mode?: number }): Promise<void>
-  move(from: string, to: string, options?: { readonly parents?: boolean; readonly exclusive?: boolean }): Promise<void>
-  remove(path: string, options?: { readonly recursive?: boolean; readonly force?: boolean }): Promise<void>
-  chmod(path: string, mode: number, options?: { readonly recursive?: boolean }): Promise<void>
-  chown(path: string, uid: number, gid: number, options?: { readonly recursive?: boolean }): Promise<void>
+  stat(path: string, options?: AsUser & { readonly follow?: boolean }): Promise<Entry>
+  list(path: string, options?: AsUser & { readonly depth?: number; readonly limit?: number }): Promise<Limited<Entry>>
+  mkdir(path: string, options?: AsUser & { readonly parents?: boolean; readonly mode?: number }): Promise<void>
+  move(from: string, to: string, options?: AsUser & { readonly parents?: boolean; readonly exclusive?: boolean }): Promise<void>
+  remove(path: string, options?: AsUser & { readonly recursive?: boolean; readonly force?: boolean }): Promise<void>
+  chmod(path: string, mode: number, options?: AsUser & { readonly recursive?: boolean }): Promise<void>
+  /** `as` is who does it; only root could give a file away, so in a packed sandbox this keeps or fails. */
+  chown(path: string, uid: number, gid: number, options?: { readonly recursive?: boolean; readonly as?: number }): Promise<void>
   glob(
     pattern: string,
-    options?: { readonly root?: string; readonly limit?: number; readonly skipIgnored?: boolean },
+    options?: AsUser & { readonly root?: string; readonly limit?: number; readonly skipIgnored?: boolean },
   ): Promise<Limited<Entry>>
   grep(
     pattern: string,
-    options?: {
+    options?: AsUser & {
       readonly root?: string
       readonly include?: string
       readonly limit?: number
@@ -184,7 +204,10 @@ export interface Files {
     },
   ): Promise<Limited<GrepMatch>>
   /** Resolves once every event from now on will be seen. Leaving the loop ends the watch. */
-  watch(path: string, options?: { readonly recursive?: boolean; readonly signal?: AbortSignal }): Promise<AsyncIterable<WatchEvent>>
+  watch(
+    path: string,
+    options?: AsUser & { readonly recursive?: boolean; readonly signal?: AbortSignal },
+  ): Promise<AsyncIterable<WatchEvent>>
 }
 
 export interface Stats {
@@ -209,7 +232,8 @@ export interface Inside {
   readonly files: Files
   /** TCP to a port inside, also with the network off. Rejects with `connection_refused`. */
   connect(port: number, signal?: AbortSignal): Promise<Duplex>
-  stats(): Promise<Stats>
+  /** With a `uid`, in a packed sandbox: what the processes of that user take, and no more is to be seen there. */
+  stats(options?: AsUser): Promise<Stats>
   /** Round trip; rejects with `guest_unreachable`. */
   ping(signal?: AbortSignal): Promise<void>
   close(): void

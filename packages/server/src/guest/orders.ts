@@ -10,7 +10,7 @@ import { Tag } from './fields.ts'
 import type { Field } from './fields.ts'
 import type { ExecutionKey, KillReport, TerminalSize } from './inside.ts'
 import { ask } from './request.ts'
-import { requireCount, requireTag, requireTerminalSize } from './require.ts'
+import { requireCount, requireTag, requireTerminalSize, requireUid } from './require.ts'
 import { signalNumber } from './signals.ts'
 
 export function keyField(key: ExecutionKey): Field {
@@ -30,11 +30,20 @@ export async function signalExecution(
 }
 
 export async function killExecution(channel: Channel, key: ExecutionKey, graceMs = 0): Promise<KillReport> {
+  return kill(channel, keyField(key), graceMs)
+}
+
+export async function killUser(channel: Channel, uid: number, graceMs = 0): Promise<KillReport> {
+  requireUid(uid)
+  return kill(channel, [Tag.UID, uid], graceMs)
+}
+
+async function kill(channel: Channel, whom: Field, graceMs: number): Promise<KillReport> {
   requireCount('graceMs', graceMs)
   const reports: KillReport[] = []
   await ask(channel, {
     type: FrameType.KILL,
-    fields: [keyField(key), [Tag.GRACE_MS, graceMs]],
+    fields: [whom, [Tag.GRACE_MS, graceMs]],
     maxReplies: 1,
     extraTimeMs: graceMs,
     onReply: (fields) => reports.push({ killed: fields.requiredNumber(Tag.KILLED), verified: fields.requiredNumber(Tag.VERIFIED) === 1 }),

@@ -10,7 +10,7 @@ import { Tag } from './fields.ts'
 import type { Fields } from './fields.ts'
 import { guestText } from './guest-text.ts'
 import type { Processes, ProcessInfo } from './inside.ts'
-import { keyField, killExecution, signalExecution } from './orders.ts'
+import { keyField, killExecution, killUser, signalExecution } from './orders.ts'
 import { ask } from './request.ts'
 import { violated } from './violation.ts'
 
@@ -24,6 +24,7 @@ export function guestProcesses(channel: Channel): Processes {
     attach: async (key, options) => attach(channel, keyField(key), options?.after ?? 0),
     signal: (key, signal, scope) => signalExecution(channel, key, signal, scope),
     kill: (key, graceMs) => killExecution(channel, key, graceMs),
+    killUser: (uid, graceMs) => killUser(channel, uid, graceMs),
     forget: (id) => channel.forget(id),
   }
 }
@@ -47,6 +48,7 @@ function parseProcess(fields: Fields): ProcessInfo {
     id: fields.requiredBigint(Tag.ID),
     tag: fields.text(Tag.TAG) || null,
     pid: fields.requiredNumber(Tag.PID),
+    uid: fields.number(Tag.UID) ?? null,
     name: guestText(fields.text(Tag.NAME) ?? ''),
     state,
     seq: fields.requiredNumber(Tag.SEQ),

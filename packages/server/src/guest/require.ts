@@ -34,6 +34,12 @@ export function requireWhole(what: string, value: number): void {
   if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${what} must be a whole number from 0 on, but is ${value}`)
 }
 
+/** Never root, and never the number that means "no user". */
+export function requireUid(uid: number): void {
+  if (!Number.isInteger(uid) || uid < 1 || uid >= MAX_UINT32)
+    throw invalid(`uid must be a whole number from 1 to ${MAX_UINT32 - 1}, but is ${uid}`)
+}
+
 export function requireTag(tag: string): void {
   requireNoNul('tag', tag)
   const bytes = Buffer.byteLength(tag)

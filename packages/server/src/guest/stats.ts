@@ -9,7 +9,7 @@ import type { Stats } from './inside.ts'
 import { RecordParser } from './records.ts'
 import { violated } from './violation.ts'
 
-export async function readStats(channel: Channel, path: string): Promise<Stats> {
+export async function readStats(channel: Channel, path: string, uid?: number): Promise<Stats> {
   const values = new Map<string, number>()
   const parser = new RecordParser(1, ([line = '']) => {
     for (const word of line.split(' ').slice(0, 100)) {
@@ -17,7 +17,7 @@ export async function readStats(channel: Channel, path: string): Promise<Stats> 
       if (/^\d{1,19}$/.test(value)) values.set(key, Number(value))
     }
   })
-  await runApplet(channel, { argv: ['stats', path], path }, (bytes) => parser.push(bytes))
+  await runApplet(channel, { argv: ['stats', path], path, uid }, (bytes) => parser.push(bytes))
   const required = (key: string): number => {
     const value = values.get(key)
     if (value === undefined) throw violated(`the stats have no number for ${key}`)

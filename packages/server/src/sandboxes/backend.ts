@@ -13,7 +13,7 @@ export const BACKEND_KINDS = ['podman', 'docker', 'nsjail', 'bubblewrap'] as con
 /** In the order of automatic choice. */
 export type BackendKind = (typeof BACKEND_KINDS)[number]
 
-export type CapabilityName = 'cpus' | 'memory' | 'pids' | 'networkOn' | 'images' | 'writableRoot' | 'severalUsers'
+export type CapabilityName = 'cpus' | 'memory' | 'pids' | 'networkOn' | 'images' | 'writableRoot' | 'severalUsers' | 'packing'
 
 /** What this backend can do on this machine, as found by the probe. */
 export interface Capabilities {
@@ -23,6 +23,8 @@ export interface Capabilities {
   readonly writableRoot: boolean
   /** The guest is another user than the commands, and commands may run as several users. */
   readonly severalUsers: boolean
+  /** `SandboxSpec.packed` can be honoured: neighbours in one sandbox that see nothing of each other. */
+  readonly packing: boolean
   /** For each `false` above: the reason and what would change it, in one sentence. */
   readonly reasons: Readonly<Partial<Record<CapabilityName, string>>>
 }

@@ -10,6 +10,7 @@ const CAPABILITIES = {
   images: true,
   writableRoot: true,
   severalUsers: true,
+  packing: true,
   reasons: {},
 }
 const available: Probe = { available: true, version: '1', capabilities: CAPABILITIES }

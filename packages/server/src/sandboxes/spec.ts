@@ -21,6 +21,17 @@ export interface Limits {
   readonly openFiles: number
 }
 
+/** Several sessions in one sandbox, each under a uid of its own, with nothing in common but the sandbox. */
+export interface PackedUsers {
+  /** Host directory shown at `/sessions`; root's, mode 0711. `packed-directory.ts` makes it, and the places in it. */
+  readonly source: string
+  /** The uids that may run something: `firstUid` and the `count - 1` after it, all of `PACKED_UIDS`. */
+  readonly firstUid: number
+  readonly count: number
+  /** How many processes one of them may have at a time, so that a neighbour can always start some. */
+  readonly pidsPerUid: number
+}
+
 export interface SandboxSpec {
   /** A container image, or `null` where the backend shows the host's own `/usr`. */
   readonly image: string | null
@@ -29,6 +40,8 @@ export interface SandboxSpec {
   /** No two targets equal or nested in a way that hides one, except below `/workspace`, parents first. */
   readonly mounts: readonly Mount[]
   readonly limits: Limits
+  /** Absent: one user, one `/workspace`. Present: no `/workspace`, no default user, and neighbours that see nothing of each other. */
+  readonly packed?: PackedUsers
 }
 
 /** The user every command runs as inside. Where the server is not root this is also its uid on the host. */

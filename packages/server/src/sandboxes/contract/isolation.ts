@@ -9,6 +9,7 @@ import { FILESYSTEM } from './isolation/filesystem.ts'
 import type { Ground } from './isolation/ground.ts'
 import { prepareGround } from './isolation/ground.ts'
 import { GUEST } from './isolation/guest.ts'
+import { NEIGHBOURS } from './isolation/neighbours.ts'
 import { NETWORK } from './isolation/network.ts'
 import { PRIVILEGES } from './isolation/privileges.ts'
 import { PROCESSES } from './isolation/processes.ts'
@@ -22,6 +23,7 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
   processes: PROCESSES,
   privileges: PRIVILEGES,
   guest: GUEST,
+  neighbours: NEIGHBOURS,
   resources: RESOURCES,
 }
 

@@ -11,7 +11,7 @@ import { connectInside } from '../../guest/guest-inside.ts'
 import type { Inside } from '../../guest/inside.ts'
 import type { BackendNeeds, Capabilities, Sandbox, SandboxBackend } from '../backend.ts'
 import { sandboxUserOnHost } from '../sandbox-user.ts'
-import type { Limits, Mount, SandboxSpec } from '../spec.ts'
+import type { Limits, Mount, PackedUsers, SandboxSpec } from '../spec.ts'
 import { containersOf } from './engine-facts.ts'
 import type { Subject } from './subject.ts'
 import { cgroupsNamed, existing, mountsOf, processesOf, socketsOf } from './traces.ts'
@@ -25,6 +25,7 @@ export interface Wish {
   readonly rootfs?: SandboxSpec['rootfs']
   readonly mounts?: readonly Mount[]
   readonly limits?: Partial<Limits>
+  readonly packed?: PackedUsers
 }
 
 /** A sandbox with an open connection into it. */

@@ -6,7 +6,7 @@
  * Everything a laboratory makes has the laboratory's own name in it (its directory, hence every mount source, the
  * guest binary, sockets), so its traces can be told from those of others on the same machine.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface HostProcess {
@@ -108,4 +108,41 @@ export function socketsOf(marker: string): readonly string[] {
 /** Those of the given cgroup directories that still exist. */
 export function existing(paths: Iterable<string>): readonly string[] {
   return [...paths].filter((path) => existsSync(path))
+}
+
+/** Every living process that has the uid on the host as any of its four. */
+export function processesOfUser(uid: number): readonly number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      if (!Number.isInteger(pid)) return false
+      const status = read(`/proc/${pid}/status`)
+      const isDead = /^State:\s+[ZX]/m.test(status)
+      return !isDead && (/^Uid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/) ?? []).includes(String(uid))
+    })
+}
+
+/** Whether the text stands anywhere in the writable memory of a process. Only root can look. */
+export function memoryContains(pid: number, text: string): boolean {
+  const memory = openSync(`/proc/${pid}/mem`, 'r')
+  try {
+    return read(`/proc/${pid}/maps`)
+      .split('\n')
+      .some((line) => {
+        const [, start, end] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? []
+        return start !== undefined && end !== undefined && rangeContains(memory, Number(`0x${start}`), Number(`0x${end}`), text)
+      })
+  } finally {
+    closeSync(memory)
+  }
+}
+
+function rangeContains(memory: number, start: number, end: number, text: string): boolean {
+  const bytes = Buffer.alloc(end - start)
+  try {
+    readSync(memory, bytes, 0, bytes.length, start)
+  } catch {
+    return false // a mapping that has no memory behind it
+  }
+  return bytes.includes(text)
 }

@@ -1,5 +1,6 @@
 /** The isolation is in the flags: each of these, missing, would be a hole. */
 import { expect, test } from 'vitest'
+import { hidingFlags, jailUserFlags } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
 
@@ -51,4 +52,13 @@ test('without root there are no capabilities and one user', () => {
 test('with the network on the helper can see the monitor end', () => {
   expect(line('on', true)).toContain('--json-status-fd 5')
   expect(line('off', true)).not.toContain('--json-status-fd')
+})
+
+test('a packed sandbox has users of a range and no default one', () => {
+  const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
+  const packedLine = bubblewrapFlags(ENTRIES, 'off', true, packed).join(' ')
+  expect(packedLine.endsWith('serve --listen-fd 3 --first-user 2100000000 --user-count 4 --user-processes 8')).toBe(true)
+  expect(jailUserFlags(packed)).toEqual(['--jail-user', '65533', '--id-map', '0 65533 1\n2100000000 2100000000 4\n'])
+  expect(hidingFlags(packed)).toEqual(['--hide-processes', '65533'])
+  expect(hidingFlags()).toEqual([])
 })

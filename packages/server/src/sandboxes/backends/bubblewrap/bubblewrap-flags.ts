@@ -3,8 +3,10 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import type { SandboxSpec } from '../../spec.ts'
+import type { PackedUsers, SandboxSpec } from '../../spec.ts'
+import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
+import { COMMAND_USER } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 
 /** `FD_*` in `guest/launcher/plan.h`. */
@@ -13,11 +15,16 @@ const INFO_DESCRIPTOR = 4
 const STATUS_DESCRIPTOR = 5
 const USERNS_BLOCK_DESCRIPTOR = 0
 
-const SANDBOX_ID = '1000'
+const SANDBOX_ID = String(COMMAND_USER)
 /** What the guest needs to run commands as another user and to end them; it drops them before it starts any. */
 const GUEST_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_SETPCAP']
 
-export function bubblewrapFlags(entries: readonly PlacedEntry[], network: SandboxSpec['network'], isRoot: boolean): readonly string[] {
+export function bubblewrapFlags(
+  entries: readonly PlacedEntry[],
+  network: SandboxSpec['network'],
+  isRoot: boolean,
+  packed?: PackedUsers,
+): readonly string[] {
   return [
     // A session of its own: the guest shares no process group with the monitor outside, so it cannot signal it.
     ...['--unshare-all', '--unshare-user', '--as-pid-1', '--new-session', '--clearenv', '--hostname', 'sandbox'],
@@ -27,7 +34,7 @@ export function bubblewrapFlags(entries: readonly PlacedEntry[], network: Sandbo
     ...(isRoot ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
     ...entries.flatMap(entryFlags),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
-    ...guestCommand(isRoot),
+    ...guestCommand(isRoot, packed),
   ]
 }
 
@@ -39,8 +46,8 @@ function severalUsers(): readonly string[] {
   ]
 }
 
-function guestCommand(isRoot: boolean): readonly string[] {
-  const user = isRoot ? ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID] : []
+function guestCommand(isRoot: boolean, packed: PackedUsers | undefined): readonly string[] {
+  const user = isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, packed) : []
   return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user]
 }
 

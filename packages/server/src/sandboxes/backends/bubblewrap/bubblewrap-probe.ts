@@ -4,16 +4,17 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import type { BackendNeeds, Probe } from '../../backend.ts'
-import type { SandboxSpec } from '../../spec.ts'
+import type { PackedUsers, SandboxSpec } from '../../spec.ts'
 import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
 import type { JailProbe } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
-import { COMMAND_USER, JAIL_USER, jailUserFlags } from '../jail/jail-user.ts'
+import { COMMAND_USER, hidingFlags, JAIL_USER, jailUserFlags } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
 import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
+import { packingProblem } from '../packing-trial.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
 
 /** `--bind-fd` is the newest: 0.10, and the security updates of older ones. */
@@ -39,9 +40,14 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
     return unavailable(reason, fix)
   }
   const version = await tryProgram(path, ['--version'], options)
-  const host: JailHost = { isRoot, cgroups: findCgroups(needs.serverId), network: findNetwork(isRoot, settings.searchPath) }
+  const host: JailHost = {
+    isRoot,
+    cgroups: findCgroups(needs.serverId),
+    network: findNetwork(isRoot, settings.searchPath),
+    packingProblem: await packingProblem(needs.launcherPath, signal),
+  }
   const probe: Probe = { available: true, version: version.output.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
-  return { probe, jail: { host, render: (view, network) => render(path, host.isRoot, view, network) } }
+  return { probe, jail: { host, render: (view, network, packed) => render(path, host.isRoot, view, network, packed) } }
 }
 
 /** As the sandboxes do it: every namespace, and the mounts that need rights in them. */
@@ -67,12 +73,12 @@ export function missingFlags(help: string): readonly string[] {
   return NEEDED_FLAGS.filter((flag) => !words.has(flag))
 }
 
-function render(path: string, isRoot: boolean, view: readonly ViewEntry[], network: SandboxSpec['network']) {
+function render(path: string, isRoot: boolean, view: readonly ViewEntry[], network: SandboxSpec['network'], packed?: PackedUsers) {
   const staged = stageView(view, isRoot ? { kind: 'as-root', owners: { user: COMMAND_USER, root: JAIL_USER } } : { kind: 'descriptors' })
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags() : [])],
-    argv: [path, ...bubblewrapFlags(staged.entries, network, isRoot)],
+    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags(packed) : []), ...hidingFlags(packed)],
+    argv: [path, ...bubblewrapFlags(staged.entries, network, isRoot, packed)],
   }
 }
 

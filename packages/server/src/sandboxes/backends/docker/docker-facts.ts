@@ -8,12 +8,13 @@ import { platform } from 'node:process'
 import { isHoldfastError } from '@holdfast/protocol'
 import { formatEngineAddress } from '../engine/engine-address.ts'
 import type { EngineClient } from '../engine/engine-client.ts'
+import { packingProblem } from '../packing-trial.ts'
 import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engine/engine-facts.ts'
 
 const DAEMONS = ['/usr/bin/dockerd', '/usr/sbin/dockerd', '/usr/local/bin/dockerd', '/snap/bin/dockerd']
 
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
-export async function dockerFacts(client: EngineClient, signal: AbortSignal): Promise<EngineFacts> {
+export async function dockerFacts(client: EngineClient, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {
   if (platform !== 'linux')
     throw engineUnavailable('the docker backend needs a Linux host', 'run the server on Linux, for example in a virtual machine')
   if (client.address.kind === 'tcp') {
@@ -53,6 +54,7 @@ export async function dockerFacts(client: EngineClient, signal: AbortSignal): Pr
       pids: hasCgroups && info.PidsLimit,
       limitsFix: 'boot the host with this cgroup controller enabled',
       networkProblem: networks.includes('bridge') ? null : 'this Docker has no bridge network; start dockerd without --bridge none',
+      packingProblem: await packingProblem(launcherPath, signal),
     }),
     traits: { limitsSwap: info.SwapLimit, ownsTmpfs: true, maxUserProcesses: null, isRootless: false },
   }

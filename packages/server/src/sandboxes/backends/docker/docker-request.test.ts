@@ -142,3 +142,21 @@ test('a volume that the image declares becomes a bounded tmpfs, except where a m
   expect(Tmpfs).not.toHaveProperty(['/b'])
   expect(Tmpfs['/.holdfast']).toMatch(/mode=0700/)
 })
+
+test('a packed container has the places of its sessions, no capability more, and nothing to list', () => {
+  const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
+  const { Entrypoint, HostConfig } = body({ packed }, {}, { imageVolumes: ['/data'] })
+  expect(Entrypoint.slice(4)).toEqual([
+    ...['--first-user', '2100000000', '--user-count', '4', '--user-processes', '8'],
+    ...['--unlisted', '/tmp', '--unlisted', '/dev/shm', '--unlisted', '/data'],
+  ])
+  expect(HostConfig.CapAdd).toEqual(body().HostConfig.CapAdd)
+  expect(HostConfig.Mounts.map(({ Source, Target, ReadOnly }) => [Source, Target, ReadOnly])).toContainEqual([
+    '/state/packed',
+    '/sessions',
+    false,
+  ])
+  expect(Object.keys(HostConfig.Tmpfs)).toEqual(['/.holdfast', '/tmp', '/dev/shm', '/dev/mqueue', '/sys/fs/cgroup', '/data'])
+  for (const target of ['/tmp', '/dev/shm', '/data']) expect(HostConfig.Tmpfs[target]).toContain('mode=1733')
+  for (const target of ['/dev/mqueue', '/sys/fs/cgroup']) expect(HostConfig.Tmpfs[target]).toMatch(/^ro,.*mode=0555/)
+})

@@ -6,7 +6,9 @@
  * Docker's and Podman's create requests are two renderings of it. Nothing of the image but its files is used: its
  * entrypoint, command, user, directory, health check and volumes are replaced. Pure: the same wish gives the same plan.
  */
-import type { Limits, Mount, SandboxSpec, SandboxUser } from '../../spec.ts'
+import { PACKED_ROOT } from '../../packing.ts'
+import { guestUserFlags } from '../guest-users.ts'
+import type { Limits, Mount, PackedUsers, SandboxSpec, SandboxUser } from '../../spec.ts'
 
 /** Root's own directory inside: its parent is closed to commands, whoever owns what lies in it. */
 const INSIDE = '/.holdfast'
@@ -16,6 +18,9 @@ export const SOCKET_NAME = 'guest.sock'
 
 /** The guest changes users, kills what it started and gives up the rest; commands get none of these. */
 const GUEST_CAPABILITIES = ['SETUID', 'SETGID', 'KILL', 'SETPCAP'] as const
+
+/** Neighbours may write there, but not see what the others have written. */
+const UNLISTED = 'mode=1733'
 
 /** A sandbox is a better victim than anything of the host when the host runs out of memory. */
 const OOM_SCORE_ADJUSTMENT = 300
@@ -72,7 +77,14 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
   const { spec, user, traits } = wish
   return {
     imageId: wish.imageId,
-    argv: [GUEST_PATH, 'serve', '--listen', `${SOCKET_DIRECTORY}/${SOCKET_NAME}`, '--uid', String(user.uid), '--gid', String(user.gid)],
+    argv: [
+      GUEST_PATH,
+      'serve',
+      '--listen',
+      `${SOCKET_DIRECTORY}/${SOCKET_NAME}`,
+      ...guestUserFlags(user, spec.packed),
+      ...unlistedFlags(wish),
+    ],
     hostname: 'sandbox',
     labels: wish.labels,
     capabilities: GUEST_CAPABILITIES,
@@ -83,6 +95,7 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
     binds: [
       { source: wish.guestPath, target: GUEST_PATH, mode: 'ro' },
       { source: wish.socketDirectory, target: SOCKET_DIRECTORY, mode: 'rw' },
+      ...(spec.packed === undefined ? [] : [packedMount(spec.packed)]),
       ...spec.mounts,
     ],
     tmpfs: tmpfsMounts(wish),
@@ -91,19 +104,43 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
   }
 }
 
+/** The places of sessions, as a mount like any other. */
+export function packedMount({ source }: PackedUsers): Mount {
+  return { source, target: PACKED_ROOT, mode: 'rw' }
+}
+
 function tmpfsMounts({ spec, user, traits, imageVolumes }: ContainerWish): ContainerPlan['tmpfs'] {
   const size = `size=${spec.limits.tmpBytes}`
-  const own = traits.ownsTmpfs ? ['mode=0755', `uid=${user.uid}`, `gid=${user.gid}`] : ['mode=1777']
+  const isPacked = spec.packed !== undefined
+  const openToAll = isPacked ? UNLISTED : 'mode=1777'
+  const own = traits.ownsTmpfs && !isPacked ? ['mode=0755', `uid=${user.uid}`, `gid=${user.gid}`] : [openToAll]
   const tmpfs = new Map<string, readonly string[]>([
     [INSIDE, ['size=65536', 'mode=0700', 'nosuid', 'nodev']],
-    ['/tmp', [size, 'mode=1777', 'exec', 'nosuid', 'nodev']],
+    ['/tmp', [size, openToAll, 'exec', 'nosuid', 'nodev']],
+    ...(isPacked ? coveredFromNeighbours(size) : []),
   ])
   // A declared volume would become an unbounded directory of the host, so each gets what every other writable place has.
-  for (const target of ['/home/user', '/workspace', ...imageVolumes]) {
+  for (const target of [...(isPacked ? [] : ['/home/user', '/workspace']), ...imageVolumes]) {
     if (!tmpfs.has(target)) tmpfs.set(target, [size, ...own, 'exec', 'nosuid', 'nodev'])
   }
   for (const mount of spec.mounts) tmpfs.delete(mount.target)
   return [...tmpfs]
+}
+
+/** Where an engine would show names and numbers of others: shared memory, message queues, and the processes of the cgroup. */
+function coveredFromNeighbours(size: string): readonly (readonly [string, readonly string[]])[] {
+  const nothing = ['ro', 'size=4096', 'mode=0555', 'nosuid', 'nodev']
+  return [
+    ['/dev/shm', [size, UNLISTED, 'nosuid', 'nodev', 'noexec']],
+    ['/dev/mqueue', nothing],
+    ['/sys/fs/cgroup', nothing],
+  ]
+}
+
+/** Some runtimes give a tmpfs the mode of the image's directory below it, whatever was asked; the guest makes sure. */
+function unlistedFlags(wish: ContainerWish): readonly string[] {
+  if (wish.spec.packed === undefined) return []
+  return tmpfsMounts(wish).flatMap(([target, options]) => (options.includes(UNLISTED) ? ['--unlisted', target] : []))
 }
 
 function rlimits(limits: Limits, traits: EngineTraits): readonly Rlimit[] {

@@ -10,10 +10,12 @@
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendNeeds, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
+import { assertPackedSource } from '../../packed-directory.ts'
 import { sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
-import type { ContainerWish, EngineTraits } from './container-plan.ts'
+import { hideProcesses } from '../launcher.ts'
+import { packedMount, type ContainerWish, type EngineTraits } from './container-plan.ts'
 import { removeContainer } from './container-removal.ts'
 import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
 import { assertCapable, probeOf, type EngineFacts } from './engine-facts.ts'
@@ -57,6 +59,8 @@ export type PullPolicy = 'missing' | 'never'
 /** An engine under load takes seconds; one that takes longer is broken. */
 const CALL_TIMEOUT_MS = 120_000
 const PROBE_TIMEOUT_MS = 10_000
+/** The guest is root of its container, which is root of the host where packing can be done. */
+const GUEST_GROUP = 0
 
 export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPolicy): EngineBackend {
   const { kind } = engine
@@ -105,6 +109,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     const { capabilities } = await sharedFacts()
     signal?.throwIfAborted()
     assertCapable(kind, capabilities, spec)
+    await assertPackedSource(spec)
     // Podman would make a directory of the host where a source is missing.
     const mounts = await identifyMounts(spec.mounts)
     const { client, image } = await ask(
@@ -176,6 +181,15 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     await assertMounted(doubtful, container?.State.Pid ?? 0)
   }
 
+  /** From the host, with no capability for the container. Which process is the first one is the engine's word, so it is checked. */
+  async function hideNeighbours(client: EngineClient, name: string, { packed }: SandboxSpec, signal: AbortSignal): Promise<void> {
+    if (packed === undefined) return
+    const container = await client.inspectContainer(containerName(name), signal)
+    const firstPid = container?.State.Pid ?? 0
+    await assertMounted(await identifyMounts([packedMount(packed)]), firstPid)
+    await hideProcesses(needs.launcherPath, firstPid, GUEST_GROUP, signal)
+  }
+
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
     try {
       if (isContainerOurs) await removeContainer(client, containerName(name))
@@ -227,6 +241,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
           signal ?? NEVER,
         )
         await assertMountsShown(client, name, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
+        await hideNeighbours(client, name, spec, withDeadline(signal, CALL_TIMEOUT_MS))
         return sandbox(name)
       } catch (error) {
         await undo(client, name, isContainerOurs)

@@ -18,6 +18,7 @@ const WEAK = engineCapabilities({
   pids: false,
   limitsFix: 'enable it',
   networkProblem: 'no bridge',
+  packingProblem: null,
 })
 
 test('an engine that can do little honours a spec that wishes little', () => {

@@ -5,6 +5,7 @@
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { Capabilities, CapabilityName, Probe } from '../../backend.ts'
+import { assertPackable } from '../../packing.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import type { EngineTraits } from './container-plan.ts'
 
@@ -41,8 +42,10 @@ export function engineCapabilities(found: {
   readonly limitsFix: string
   /** Why there is no network to switch on, or `null` when there is one. */
   readonly networkProblem: string | null
+  /** Why sessions cannot be packed, or `null` when they can. */
+  readonly packingProblem: string | null
 }): Capabilities {
-  const { cpus, memory, pids, networkProblem } = found
+  const { cpus, memory, pids, networkProblem, packingProblem } = found
   const unlimited = `${found.engine} cannot enforce it on this host's cgroups; ${found.limitsFix}`
   return {
     limits: { cpus, memory, pids },
@@ -50,11 +53,13 @@ export function engineCapabilities(found: {
     images: true,
     writableRoot: true,
     severalUsers: true,
+    packing: packingProblem === null,
     reasons: {
       ...(cpus ? {} : { cpus: unlimited }),
       ...(memory ? {} : { memory: unlimited }),
       ...(pids ? {} : { pids: unlimited }),
       ...(networkProblem === null ? {} : { networkOn: networkProblem }),
+      ...(packingProblem === null ? {} : { packing: packingProblem }),
     },
   }
 }
@@ -72,4 +77,5 @@ export function assertCapable(engine: string, capabilities: Capabilities, spec: 
     const reason = capabilities.reasons[name] ?? 'this engine cannot do it'
     throw new HoldfastError('capability_unsupported', `${engine} cannot give ${wish}: ${reason}`, { engine, capability: name })
   }
+  assertPackable(engine, capabilities, spec)
 }

@@ -60,3 +60,16 @@ test('its own cgroups are shown where programs look for them', () => {
   const entries = view(spec(), [{ directory: '/c/sbx', shownAt: '/sys/fs/cgroup/memory' }])
   expect(entries).toContainEqual({ kind: 'bind', source: '/c/sbx', target: '/sys/fs/cgroup/memory', mode: 'ro' })
 })
+
+test('a packed sandbox has the places of its sessions, no workspace, no home, no cgroup, and nothing to list', () => {
+  const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
+  const cgroups = [{ directory: '/sys/fs/cgroup/memory/x', shownAt: '/sys/fs/cgroup/memory' }]
+  const entries = view({ ...spec([{ source: '/a', target: '/workspace/skills', mode: 'ro' }]), packed }, cgroups)
+  expect(entries).toContainEqual({ kind: 'bind', source: '/state/packed', target: '/sessions', mode: 'rw' })
+  expect(targets(entries)).not.toContain('/home/user')
+  expect(targets(entries).filter((target) => target.startsWith('/sys'))).toEqual([])
+  // On the way to the mount only, and not to be written.
+  expect(entries).toContainEqual({ kind: 'directory', target: '/workspace' })
+  const writable = entries.flatMap((entry) => (entry.kind === 'tmpfs' ? [`${entry.target} ${entry.permissions} ${entry.owner}`] : []))
+  expect(writable).toEqual(['/dev/shm 1733 root', '/tmp 1733 root', '/run 0755 root'])
+})

@@ -9,6 +9,7 @@
  */
 import { lstatSync, readlinkSync } from 'node:fs'
 import { posix } from 'node:path'
+import { PACKED_ROOT } from '../../packing.ts'
 import type { Mount, SandboxSpec } from '../../spec.ts'
 import type { SandboxCgroup } from './cgroup-limits.ts'
 import type { EtcDirectory } from './etc-directory.ts'
@@ -40,11 +41,14 @@ export function filesystemView(
   guestPath: string,
   cgroups: readonly Pick<SandboxCgroup, 'directory' | 'shownAt'>[],
 ): readonly ViewEntry[] {
+  const { packed } = spec
   const { tmpBytes } = spec.limits
   const smallBytes = Math.min(tmpBytes, SMALL_TMPFS_BYTES)
   const targets = new Set(spec.mounts.map((mount) => mount.target))
   const tmpfs = (target: string, owner: 'user' | 'root', permissions: string, sizeBytes = tmpBytes): readonly ViewEntry[] =>
     targets.has(target) ? [] : [{ kind: 'tmpfs', target, sizeBytes, permissions, owner }]
+  // Neighbours may write there, but not see what the others have written.
+  const openToAll = packed === undefined ? '1777' : '1733'
   return [
     { kind: 'bind', source: '/usr', target: '/usr', mode: 'ro' },
     ...rootLinks(),
@@ -53,18 +57,20 @@ export function filesystemView(
     { kind: 'proc' },
     // Kernel settings that any user may open for writing are only looked at, too.
     { kind: 'bind', source: '/proc/sys', target: '/proc/sys', mode: 'ro' },
-    ...cgroupEntries(cgroups),
+    // A cgroup lists every process in it, so a packed sandbox does not see its own.
+    ...(packed === undefined ? cgroupEntries(cgroups) : []),
     { kind: 'dev' },
-    ...tmpfs('/dev/shm', 'root', '1777', smallBytes),
-    ...tmpfs('/tmp', 'root', '1777'),
+    ...tmpfs('/dev/shm', 'root', openToAll, smallBytes),
+    ...tmpfs('/tmp', 'root', openToAll),
     ...tmpfs('/run', 'root', '0755', smallBytes),
     { kind: 'directory', target: '/var' },
     { kind: 'symlink', target: '/var/run', to: '../run' },
     { kind: 'symlink', target: '/var/tmp', to: '../tmp' },
     { kind: 'directory', target: '/home' },
-    ...tmpfs(HOME, 'user', '0755'),
-    ...tmpfs(WORKSPACE, 'user', '0755'),
-    ...mountEntries(spec.mounts),
+    ...(packed === undefined
+      ? [...tmpfs(HOME, 'user', '0755'), ...tmpfs(WORKSPACE, 'user', '0755')]
+      : [{ kind: 'bind', source: packed.source, target: PACKED_ROOT, mode: 'rw' } satisfies ViewEntry]),
+    ...mountEntries(spec.mounts, packed === undefined ? [HOME, WORKSPACE] : []),
     { kind: 'directory', target: posix.dirname(GUEST_PATH_INSIDE) },
     { kind: 'bind', source: guestPath, target: GUEST_PATH_INSIDE, mode: 'ro' },
   ]
@@ -90,11 +96,13 @@ function rootLinks(): readonly ViewEntry[] {
 }
 
 /** Directories on the way to a mount are made readable; those inside another mount are that mount's own matter. */
-function mountEntries(mounts: readonly Mount[]): readonly ViewEntry[] {
+function mountEntries(mounts: readonly Mount[], ownRoots: readonly string[]): readonly ViewEntry[] {
   const sorted = mounts.toSorted((a, b) => (a.target < b.target ? -1 : 1))
   const made = new Set<string>()
   return sorted.flatMap((mount) => {
-    const parents = ancestors(mount.target).filter((path) => !made.has(path) && !isBelowAny(path, sorted))
+    const parents = ancestors(mount.target).filter(
+      (path) => !made.has(path) && !isBelowAny(path, [...sorted.map(({ target }) => target), ...ownRoots]),
+    )
     for (const path of parents) made.add(path)
     return [
       ...parents.map((target): ViewEntry => ({ kind: 'directory', target })),
@@ -103,8 +111,7 @@ function mountEntries(mounts: readonly Mount[]): readonly ViewEntry[] {
   })
 }
 
-function isBelowAny(path: string, mounts: readonly Mount[]): boolean {
-  const roots = [...mounts.map((mount) => mount.target), HOME, WORKSPACE]
+function isBelowAny(path: string, roots: readonly string[]): boolean {
   return path === '/home' || roots.some((root) => path === root || path.startsWith(`${root}/`))
 }
 

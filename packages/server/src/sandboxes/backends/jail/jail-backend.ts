@@ -9,7 +9,8 @@
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '../../backend.ts'
-import type { SandboxSpec } from '../../spec.ts'
+import { assertPackedSource } from '../../packed-directory.ts'
+import type { PackedUsers, SandboxSpec } from '../../spec.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
@@ -33,7 +34,11 @@ export type JailProbe = { readonly probe: Probe; readonly jail: UsableJail | nul
 export interface UsableJail {
   readonly host: JailHost
   /** The launcher's flags and the program's own arguments for a view. Throws `capability_unsupported`. */
-  render(view: readonly ViewEntry[], network: SandboxSpec['network']): Pick<LaunchPlan, 'stagingFlags' | 'jailFlags' | 'argv'>
+  render(
+    view: readonly ViewEntry[],
+    network: SandboxSpec['network'],
+    packed?: PackedUsers,
+  ): Pick<LaunchPlan, 'stagingFlags' | 'jailFlags' | 'argv'>
 }
 
 export function jailBackend(
@@ -86,9 +91,10 @@ export function jailBackend(
   async function start(name: string, spec: SandboxSpec, signal?: AbortSignal): Promise<void> {
     const { jail, probe: found } = await needUsable(signal)
     checkSpec(kind, spec, found.capabilities)
+    await assertPackedSource(spec)
     const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers)
-    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec.network)
+    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec.network, spec.packed)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
     await refusePlantedLinks(spec.mounts)
     await (swept ??= sweepUnfinished(needs.stateDir, Date.now()))
@@ -114,8 +120,9 @@ export function jailBackend(
     async check(spec, signal) {
       const { jail, probe: found } = await needUsable(signal)
       checkSpec(kind, spec, found.capabilities)
+      await assertPackedSource(spec)
       // Some wishes only fail when they are spelled for the program; which /etc is shown makes no difference to that.
-      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec.network)
+      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec.network, spec.packed)
     },
     async create(name, spec, signal) {
       const starting = start(name, spec, signal)

@@ -26,10 +26,11 @@ test('every capability that is missing has its reason', () => {
     isRoot: false,
     cgroups: { memory: PLACE, pids: { reason: 'no pids' }, cpu: PLACE },
     network: { reason: 'no helper' },
+    packingProblem: 'no packing',
   })
   expect(limits).toEqual({ cpus: true, memory: true, pids: false })
-  expect(rest).toEqual({ networkOn: false, images: false, writableRoot: false, severalUsers: false })
-  expect(Object.keys(reasons).toSorted()).toEqual(['images', 'networkOn', 'pids', 'severalUsers', 'writableRoot'])
+  expect(rest).toEqual({ networkOn: false, images: false, writableRoot: false, severalUsers: false, packing: false })
+  expect(Object.keys(reasons).toSorted()).toEqual(['images', 'networkOn', 'packing', 'pids', 'severalUsers', 'writableRoot'])
 })
 
 test('root on a host with everything lacks only images and a writable root', () => {
@@ -37,6 +38,7 @@ test('root on a host with everything lacks only images and a writable root', () 
     isRoot: true,
     cgroups: { memory: PLACE, pids: PLACE, cpu: PLACE },
     network: { program: '/usr/bin/slirp4netns' },
+    packingProblem: null,
   })
   expect(Object.keys(reasons).toSorted()).toEqual(['images', 'writableRoot'])
 })

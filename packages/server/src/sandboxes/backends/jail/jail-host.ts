@@ -12,6 +12,8 @@ export interface JailHost {
   readonly isRoot: boolean
   readonly cgroups: CgroupLayout
   readonly network: { readonly program: string } | { readonly reason: string }
+  /** Why sessions cannot be packed, or `null`. */
+  readonly packingProblem: string | null
 }
 
 /** What a jail needs to be given instead of finding: tests of a machine without it. */
@@ -50,6 +52,7 @@ export function jailCapabilities(host: JailHost): Capabilities {
     images: 'a jail shows the /usr of the host; choose podman or docker for images',
     writableRoot: 'the root of a jail is the read-only /usr of the host; write to /tmp, the home or /workspace, or choose podman or docker',
     severalUsers: host.isRoot ? null : 'only root may map several users into a sandbox; start the server as root',
+    packing: host.packingProblem,
   }
   return {
     limits: { cpus: reasons.cpus === null, memory: reasons.memory === null, pids: reasons.pids === null },
@@ -57,6 +60,7 @@ export function jailCapabilities(host: JailHost): Capabilities {
     images: false,
     writableRoot: false,
     severalUsers: reasons.severalUsers === null,
+    packing: reasons.packing === null,
     reasons: Object.fromEntries(Object.entries(reasons).flatMap(([name, reason]) => (reason === null ? [] : [[name, reason]]))),
   }
 }

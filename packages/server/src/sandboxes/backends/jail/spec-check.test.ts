@@ -12,6 +12,7 @@ const ABLE: Capabilities = {
   images: false,
   writableRoot: false,
   severalUsers: true,
+  packing: true,
   reasons: { images: 'no images', writableRoot: 'no root', networkOn: 'no helper', cpus: 'no cpu', memory: 'no memory', pids: 'no pids' },
 }
 const UNABLE: Capabilities = { ...ABLE, limits: { cpus: false, memory: false, pids: false }, networkOn: false }

@@ -5,6 +5,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendKind, Capabilities, CapabilityName } from '../../backend.ts'
+import { assertPackable } from '../../packing.ts'
 import type { SandboxSpec } from '../../spec.ts'
 
 /** Below these the jail itself does not start. */
@@ -33,6 +34,7 @@ export function checkSpec(kind: BackendKind, spec: SandboxSpec, capabilities: Ca
   need(limits.cpus !== null, 'cpus', capabilities.limits.cpus, 'limit the CPUs')
   need(limits.memoryBytes !== null, 'memory', capabilities.limits.memory, 'limit the memory')
   need(limits.pids !== null, 'pids', capabilities.limits.pids, 'limit the processes')
+  assertPackable(kind, capabilities, spec)
   least(limits.cpus, LEAST_CPUS, 'CPUs')
   least(limits.memoryBytes, LEAST_MEMORY_BYTES, 'bytes of memory')
   least(limits.pids, LEAST_PIDS, 'processes')

@@ -42,3 +42,10 @@ test('a target with a colon is refused, because nsjail would split it', () => {
   const flags = () => nsjailFlags([{ kind: 'bind', from: { path: '/mnt/0' }, target: '/data/a:b', mode: 'ro' }], ROOT)
   expect(flags).toThrow(expect.objectContaining({ code: 'capability_unsupported', message: expect.stringContaining('/data/a:b') }))
 })
+
+test('a packed sandbox has users of a range and no default one', () => {
+  const line = nsjailFlags([], ROOT, { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }).join(' ')
+  expect(line).toContain('--user 0:65533:1 --group 0:65533:1 --user 2100000000:2100000000:4 --group 2100000000:2100000000:4')
+  expect(line).not.toContain('1000:1000')
+  expect(line.endsWith('-- /.holdfast/guest serve --listen-fd 3 --first-user 2100000000 --user-count 4 --user-processes 8')).toBe(true)
+})

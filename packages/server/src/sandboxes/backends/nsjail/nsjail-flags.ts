@@ -7,8 +7,10 @@
  * on every jail.
  */
 import { HoldfastError } from '@holdfast/protocol'
+import type { PackedUsers } from '../../spec.ts'
+import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
-import { COMMAND_USER, JAIL_USER } from '../jail/jail-user.ts'
+import { COMMAND_USER, mappedIds } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 
 /** `FD_LISTEN` in `guest/launcher/plan.h`. */
@@ -23,23 +25,23 @@ export interface JailIdentity {
   readonly gid: number
 }
 
-export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdentity): readonly string[] {
+export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdentity, packed?: PackedUsers): readonly string[] {
   return [
     ...['--mode', 'o', '--really_quiet', '--time_limit', '0', '--disable_rlimits', '--hostname', 'sandbox', '--cwd', '/'],
     // Without this nsjail gives its programs the lowest priority there is.
     ...['--nice_level', '0'],
     ...['--pass_fd', String(LISTEN_DESCRIPTOR)],
-    ...identityFlags(identity),
+    ...identityFlags(identity, packed),
     ...entries.flatMap(entryFlags),
     '--',
     ...[GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR)],
-    ...(identity.isRoot ? ['--uid', String(COMMAND_USER), '--gid', String(COMMAND_USER)] : []),
+    ...(identity.isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, packed) : []),
   ]
 }
 
-function identityFlags({ isRoot, uid, gid }: JailIdentity): readonly string[] {
+function identityFlags({ isRoot, uid, gid }: JailIdentity, packed: PackedUsers | undefined): readonly string[] {
   if (!isRoot) return ['--user', `${COMMAND_USER}:${uid}:1`, '--group', `${COMMAND_USER}:${gid}:1`]
-  const maps = [`0:${JAIL_USER}:1`, `${COMMAND_USER}:${COMMAND_USER}:1`]
+  const maps = mappedIds(packed).map(({ inside, outside, count }) => `${inside}:${outside}:${count}`)
   return [...maps.flatMap((map) => ['--user', map, '--group', map]), ...GUEST_CAPABILITIES.flatMap((capability) => ['--cap', capability])]
 }
 

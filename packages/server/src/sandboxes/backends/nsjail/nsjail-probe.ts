@@ -4,15 +4,17 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import type { BackendNeeds, Probe } from '../../backend.ts'
+import type { PackedUsers } from '../../spec.ts'
 import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
 import type { JailProbe } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
-import { COMMAND_USER, JAIL_USER } from '../jail/jail-user.ts'
+import { COMMAND_USER, hidingFlags, JAIL_USER } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
 import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
+import { packingProblem } from '../packing-trial.ts'
 import { nsjailFlags, type JailIdentity } from './nsjail-flags.ts'
 
 /** Every namespace, as the sandboxes do it. */
@@ -49,13 +51,14 @@ export async function probeNsjail(needs: BackendNeeds, settings: JailSettings, s
     isRoot: identity.isRoot,
     cgroups: findCgroups(needs.serverId),
     network: findNetwork(identity.isRoot, settings.searchPath),
+    packingProblem: await packingProblem(needs.launcherPath, signal),
   }
   // nsjail has no flag that tells its version.
   const probe: Probe = { available: true, version: 'unknown', capabilities: jailCapabilities(host) }
-  return { probe, jail: { host, render: (view) => render(path, identity, view) } }
+  return { probe, jail: { host, render: (view, _network, packed) => render(path, identity, view, packed) } }
 }
 
-function render(path: string, identity: JailIdentity, view: readonly ViewEntry[]) {
+function render(path: string, identity: JailIdentity, view: readonly ViewEntry[], packed?: PackedUsers) {
   const staged = stageView(
     view,
     identity.isRoot
@@ -64,8 +67,8 @@ function render(path: string, identity: JailIdentity, view: readonly ViewEntry[]
   )
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'children'],
-    argv: [path, ...nsjailFlags(staged.entries, identity)],
+    jailFlags: ['--init-from', 'children', ...hidingFlags(packed)],
+    argv: [path, ...nsjailFlags(staged.entries, identity, packed)],
   }
 }
 

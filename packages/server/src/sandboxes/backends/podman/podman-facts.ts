@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { z } from 'zod'
 import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engine/engine-facts.ts'
+import { packingProblem } from '../packing-trial.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
 import { runtimeProblem } from './runtime-trial.ts'
 
@@ -28,7 +29,7 @@ export const PodmanInfo = z.object({
 export type PodmanInfo = z.output<typeof PodmanInfo>
 
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
-export async function podmanFacts(info: PodmanInfo): Promise<EngineFacts> {
+export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {
   const { host, version } = info
   if (platform !== 'linux')
     throw engineUnavailable('the podman backend needs a Linux host', 'run the server on Linux, for example in a virtual machine')
@@ -60,6 +61,7 @@ export async function podmanFacts(info: PodmanInfo): Promise<EngineFacts> {
         ? 'rootless limits need cgroup v2 with these controllers delegated to the user (systemd: Delegate=yes)'
         : 'boot the host with this cgroup controller enabled',
       networkProblem: null,
+      packingProblem: await packingProblem(launcherPath, signal),
     }),
     traits: { limitsSwap: controllers.has('memory'), ownsTmpfs: true, maxUserProcesses: await maxUserProcesses(), isRootless },
   }

@@ -89,6 +89,17 @@ describe('outside a sandbox', () => {
     expect(signal).toBe('SIGKILL')
   })
 
+  test('a neighbour is seen, and its directory listed and changed', async () => {
+    const place = join(directory, 'neighbour')
+    mkdirSync(place)
+    expect(await attackHost('see-neighbour', String(process.pid))).toMatch(/^broken: /)
+    // With number 0 nothing is sent: the first call that is not refused is enough.
+    expect(await attackHost('signal-neighbour', String(process.pid))).toMatch(/^broken: kill 0/)
+    expect(await attackHost('touch-neighbour', String(process.pid), 'ptrace')).toMatch(/^unable: .* no living process of another user/)
+    expect(await attackHost('list-directory', place)).toMatch(/^broken: /)
+    expect(await attackHost('change-directory', place)).toMatch(/^broken: made/)
+  })
+
   test('a descriptor left open is found', () => {
     const leaked = openSync(join(directory, 'secret'), 'r')
     const { stdout } = spawnSync(program, ['use-descriptors'], { stdio: ['ignore', 'pipe', 'inherit', leaked] })

@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
-import type { Inside } from '../../../guest/inside.ts'
+import type { ExecRequest, Inside } from '../../../guest/inside.ts'
 import type { Ran } from '../outcome.ts'
 import { run } from '../outcome.ts'
 
@@ -31,7 +31,17 @@ export function attack(inside: Inside, name: string, ...values: readonly string[
 
 /** The attack was made, and failed. An attack that could not be made proves nothing and fails here too. */
 export async function holds(inside: Inside, name: string, ...values: readonly string[]): Promise<string> {
-  const ran = await attack(inside, name, ...values)
+  return holdsAs(inside, {}, name, ...values)
+}
+
+/** The same, by somebody. */
+export async function holdsAs(
+  inside: Inside,
+  who: Pick<ExecRequest, 'uid' | 'home'>,
+  name: string,
+  ...values: readonly string[]
+): Promise<string> {
+  const ran = await run(inside, { argv: [ATTACK, name, ...values], ...who })
   expect({ said: ran.stdout.trimEnd(), exitCode: ran.exitCode, signal: ran.signal }, `${name} ${values.join(' ')}`).toMatchObject({
     said: expect.stringMatching(/^held: /m),
     exitCode: 0,

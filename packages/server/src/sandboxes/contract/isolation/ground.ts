@@ -26,6 +26,8 @@ export interface Ground {
   /** Host files that nothing was given access to, world-readable so that only isolation protects them. */
   readonly secretPaths: readonly string[]
   readonly secretText: string
+  /** The attack program, for a sandbox that is made later. */
+  readonly attackMount: Mount
   /** A sandbox of its own for an attack that may wreck it. Destroyed with `end`. */
   fresh<T>(wish: Wish, attempt: (sandbox: Inhabited) => Promise<T>): Promise<T>
   close(): Promise<readonly string[]>
@@ -85,6 +87,7 @@ async function prepareIn(laboratory: Laboratory, elsewhere: string): Promise<Omi
     workspace,
     secretPaths,
     secretText,
+    attackMount,
     async fresh(wish, attempt) {
       const made = await laboratory.create({ ...wish, mounts: [attackMount, ...(wish.mounts ?? [])] })
       try {

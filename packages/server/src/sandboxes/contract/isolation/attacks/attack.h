@@ -48,5 +48,6 @@ extern const struct attack ESCAPE_ATTACKS[];
 extern const struct attack PRIVILEGE_ATTACKS[];
 extern const struct attack RESOURCE_ATTACKS[];
 extern const struct attack GUEST_ATTACKS[];
+extern const struct attack NEIGHBOUR_ATTACKS[];
 
 #endif

@@ -1,0 +1,69 @@
+/**
+ * One run of the launcher: arguments in, nothing or a reason out.
+ *
+ * ingress → access → policy → sessions → [sandboxes] → guest → result
+ */
+import { spawn } from 'node:child_process'
+import { HoldfastError } from '@holdfast/protocol'
+import { z } from 'zod'
+
+const Report = z.discriminatedUnion('ok', [
+  z.object({ ok: z.literal(true), pid: z.int(), starttime: z.int() }),
+  z.object({ ok: z.literal(false), stage: z.string(), reason: z.string() }),
+])
+
+const MAX_REPORT_BYTES = 64 * 1024
+
+/** Throws `mount_refused` or `backend_unavailable` with the launcher's own reason. */
+export async function runLauncher(launcherPath: string, argv: readonly string[], signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  const { output, status } = await run(launcherPath, argv, signal)
+  signal?.throwIfAborted()
+  const report = Report.safeParse(parseJson(output))
+  if (!report.success) throw new HoldfastError('backend_unavailable', `the launcher ended without a report (${status})`)
+  if (report.data.ok) return
+  const { stage, reason } = report.data
+  throw new HoldfastError(stage === 'mount' ? 'mount_refused' : 'backend_unavailable', `the sandbox did not start (${stage}): ${reason}`, {
+    stage,
+  })
+}
+
+/**
+ * Neighbours in the sandbox whose first process this is no longer see each other's processes; the guest, by its group on the
+ * host, still sees all. Only for a root server.
+ */
+export function hideProcesses(launcherPath: string, firstPid: number, guestGroup: number, signal?: AbortSignal): Promise<void> {
+  return runLauncher(launcherPath, ['hide-processes', String(firstPid), String(guestGroup)], signal)
+}
+
+function run(
+  program: string,
+  argv: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly output: string; readonly status: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ output: string; status: string }>()
+  const launcher = spawn(program, argv, { stdio: ['ignore', 'pipe', 'ignore'], env: {}, cwd: '/' })
+  const onAbort = () => void launcher.kill('SIGKILL')
+  signal?.addEventListener('abort', onAbort, { once: true })
+  let output = ''
+  launcher.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (output.length < MAX_REPORT_BYTES) output += text
+  })
+  launcher.on('error', (error) =>
+    reject(new HoldfastError('backend_unavailable', `cannot run the launcher ${program}`, {}, { cause: error })),
+  )
+  launcher.on('close', (code, killedBy) => {
+    signal?.removeEventListener('abort', onAbort)
+    resolve({ output, status: killedBy ?? `exit code ${code}` })
+  })
+  return promise
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The schema refuses it with a better sentence.
+    return null
+  }
+}
