@@ -22,6 +22,7 @@ export interface Ground {
   readonly kind: BackendKind
   readonly version: string
   readonly backend: SandboxBackend
+  readonly capabilities: Capabilities
   readonly place: Place
   /** As the server makes sandboxes by default. */
   readonly defaultSpec: SandboxSpec
@@ -49,6 +50,7 @@ export async function createGround(under: BackendUnderTest, needs: BackendNeeds,
     kind: under.kind,
     version: probe.version,
     backend,
+    capabilities: probe.capabilities,
     place: { under, needs, spec: unboundSpec },
     defaultSpec,
     unboundSpec,

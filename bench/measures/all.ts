@@ -6,7 +6,8 @@ import { echo } from './echo.ts'
 import { files } from './files.ts'
 import { idle } from './idle.ts'
 import { parallel } from './parallel.ts'
+import { session } from './session.ts'
 import { throughput } from './throughput.ts'
 import { warm } from './warm.ts'
 
-export const MEASURES: readonly Measure[] = [warm, throughput, parallel, bulk, echo, cold, files, idle]
+export const MEASURES: readonly Measure[] = [warm, session, throughput, parallel, bulk, echo, cold, files, idle]

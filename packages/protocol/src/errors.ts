@@ -13,6 +13,11 @@ export interface ErrorSpec {
 
 export const ERRORS = {
   invalid_request: { status: 400, retry: 'after-change', hint: 'Correct the field that the message names.' },
+  invalid_page_token: {
+    status: 400,
+    retry: 'after-change',
+    hint: 'Begin with the first page; a token goes with the list and the filters it came from.',
+  },
   backend_unknown: { status: 400, retry: 'after-change', hint: '`holdfast doctor` lists the backends.' },
   config_invalid: { status: 400, retry: 'after-change', hint: '`holdfast config show` prints every setting with its value and source.' },
   mount_refused: { status: 400, retry: 'after-change', hint: 'Mount a directory under an allowed root; see THREAT-MODEL.md, "Mounts".' },
@@ -25,6 +30,7 @@ export const ERRORS = {
     hint: 'Address the server as localhost or 127.0.0.1, or set `host` to the name it is to be reached by.',
   },
   not_found: { status: 404, retry: 'never', hint: 'Check the id or address; what you may not see is not there for you.' },
+  method_not_allowed: { status: 405, retry: 'never', hint: 'The header Allow names the methods of this address.' },
   session_incompatible: { status: 409, retry: 'after-change', hint: 'Leave the named fields out, or use another session key.' },
   session_closed: { status: 409, retry: 'never', hint: 'Create a new session; a closed one stays closed.' },
   session_busy: { status: 409, retry: 'after-delay', hint: 'Wait for the running work, or cancel it.' },
@@ -36,12 +42,19 @@ export const ERRORS = {
     hint: 'The sandbox is another one than you expect; read `notice`, then send the new incarnation.',
   },
   version_conflict: { status: 409, retry: 'after-change', hint: 'Somebody else changed it; read it again and decide anew.' },
+  request_in_progress: { status: 409, retry: 'after-delay', hint: 'A request with this Idempotency-Key is being answered; retry shortly.' },
+  outcome_unknown: {
+    status: 409,
+    retry: 'after-change',
+    hint: 'The server died while it answered this Idempotency-Key; see whether it happened, then go on with a new key.',
+  },
   name_taken: { status: 409, retry: 'after-change', hint: 'Choose another name, or end what has it.' },
   home_locked: { status: 409, retry: 'after-change', hint: 'Stop the other server, or give this one its own HOLDFAST_HOME.' },
   cursor_expired: { status: 410, retry: 'after-change', hint: 'Older records are gone; read the session and go on from its sequence.' },
   sandbox_gone: { status: 410, retry: 'never', hint: 'The sandbox no longer exists; create a new one.' },
   payload_too_large: { status: 413, retry: 'after-change', hint: 'Send less in one request.' },
   session_elsewhere: { status: 421, retry: 'after-change', hint: 'Another server hosts this session; ask the one that is named.' },
+  idempotency_key_reused: { status: 422, retry: 'after-change', hint: 'Use a new Idempotency-Key for another request.' },
   capability_unsupported: { status: 422, retry: 'after-change', hint: '`holdfast doctor` lists what each backend can do on this machine.' },
   image_missing: { status: 422, retry: 'after-change', hint: 'Load or build the image on the engine first, or name another with `image`.' },
   command_not_started: {
@@ -52,6 +65,7 @@ export const ERRORS = {
   file_operation_failed: { status: 422, retry: 'after-change', hint: 'Check the path inside the sandbox.' },
   connection_refused: { status: 422, retry: 'after-delay', hint: 'Nothing listens on that port inside the sandbox yet.' },
   process_unknown: { status: 404, retry: 'never', hint: 'List the processes; this one ended long ago or never was.' },
+  precondition_required: { status: 428, retry: 'after-change', hint: 'Read it first and send its version as If-Match.' },
   backend_unavailable: { status: 503, retry: 'after-delay', hint: '`holdfast doctor` names the reason and the fix.' },
   server_stopping: { status: 503, retry: 'after-delay', hint: 'Retry once the server has started again.' },
   listen_failed: { status: 503, retry: 'after-change', hint: 'Choose another address with --host and --port.' },

@@ -5,15 +5,16 @@
  * With `Accept: text/event-stream` the same facts arrive as the events below, ended by an in-band `exit` or `error`.
  */
 import { z } from 'zod'
+import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
 import { LimitsWish } from './limits.ts'
+import { ScopeRequest, SessionKey } from './scopes.ts'
+import { EXECUTION_STATUSES, WORKSPACE_VERDICTS } from './session-words.ts'
 
 export const DEFAULT_TIMEOUT_MS = 30_000
-export const MAXIMUM_TIMEOUT_MS = 3_600_000
 /** How much of each stream the JSON answer carries; the rest is counted, read and dropped. */
 export const CAPTURE_BYTES = 1024 * 1024
 
-const withoutNul = (value: string) => !value.includes('\0')
-const NUL_MESSAGE = 'must not contain a NUL character'
+const namesOne = (...ways: readonly unknown[]) => ways.filter((way) => way !== undefined).length === 1
 
 /** What shapes a sandbox when it is created; a live session with other values answers `session_incompatible`. */
 export const SandboxWish = z.strictObject({
@@ -26,37 +27,23 @@ export type SandboxWish = Readonly<z.output<typeof SandboxWish>>
 export const ExecBody = z
   .strictObject({
     /** The caller's name for the conversation: a lookup key, never a file name. */
-    session: z
-      .string({ error: 'must be a string of 1 to 256 characters' })
-      .min(1, { error: 'must not be empty' })
-      .max(256, { error: 'must be at most 256 characters' }),
-    /** Run as `/bin/sh -c`. */
-    command: z.string().min(1, { error: 'must not be empty' }).refine(withoutNul, NUL_MESSAGE).optional(),
-    /** Run as it is, without a shell. */
-    argv: z.array(z.string().refine(withoutNul, NUL_MESSAGE)).min(1, { error: 'must name at least the program' }).optional(),
-    cwd: z
+    session: SessionKey.optional(),
+    /** A session that exists. */
+    session_id: z
       .string()
-      .startsWith('/', { error: 'must be an absolute path inside the sandbox' })
-      .max(4096)
-      .refine(withoutNul, NUL_MESSAGE)
+      .max(64, { error: 'must be at most 64 characters' })
+      .regex(/^\w+$/, { error: 'must be the id of a session' })
       .optional(),
-    env: z
-      .record(
-        z.string().regex(/^[^=\0]+$/, { error: 'a name must not be empty or contain "="' }),
-        z.string().refine(withoutNul, NUL_MESSAGE),
-      )
-      .optional(),
-    stdin: z.string().optional(),
-    timeout_ms: z
-      .int({ error: 'must be a whole number of milliseconds' })
-      .min(1, { error: 'must be at least 1' })
-      .max(MAXIMUM_TIMEOUT_MS, { error: `must be at most ${MAXIMUM_TIMEOUT_MS} (one hour)` })
-      .default(DEFAULT_TIMEOUT_MS),
+    /** Or what the key is made from. */
+    ...ScopeRequest.shape,
+    ...CommandShape,
+    timeout_ms: TimeoutMs.default(DEFAULT_TIMEOUT_MS),
     ...SandboxWish.shape,
   })
-  .refine((body) => (body.command === undefined) !== (body.argv === undefined), {
-    error: 'give exactly one of command (run by /bin/sh) and argv (run as it is)',
-    path: ['command'],
+  .refine(namesOneCommand, ONE_COMMAND)
+  .refine(({ session, session_id, scope, variables }) => namesOne(session, session_id, scope ?? variables), {
+    error: 'give exactly one of session (a key), session_id, and scope with its variables',
+    path: ['session'],
   })
 export type ExecBody = z.output<typeof ExecBody>
 export type ExecBodyInput = z.input<typeof ExecBody>
@@ -66,7 +53,7 @@ export const SessionView = z.object({
   key: z.string(),
   /** Grows by one whenever the sandbox behind the session is another one. */
   incarnation: z.int(),
-  workspace: z.enum(['intact', 'restored', 'lost']),
+  workspace: z.enum(WORKSPACE_VERDICTS),
   /** Present on the first result after a change: what survived and what did not, for the model. */
   notice: z.string().optional(),
 })
@@ -76,8 +63,9 @@ export const ExecExitEvent = z.object({
   exit_code: z.int().nullable(),
   signal: z.string().nullable(),
   /** `lost`: contact with the sandbox broke, so nobody knows how the command ended. */
-  status: z.enum(['completed', 'timed_out', 'cancelled', 'lost']),
-  duration_ms: z.number(),
+  status: z.enum(EXECUTION_STATUSES),
+  /** `null` when nobody knows. */
+  duration_ms: z.number().nullable(),
   session: SessionView,
   execution_id: z.string(),
 })

@@ -1,6 +1,9 @@
 /** The wire, written once: what clients and the server agree on. */
+export { AuditPage, AuditQuery, AuditRecordView, AuditVerdict, VerifyAuditBody } from './audit.ts'
+export { MAXIMUM_TIMEOUT_MS } from './commands.ts'
 export { ERRORS, HoldfastError, isErrorCode, isHoldfastError } from './errors.ts'
 export type { ErrorCode, ErrorSpec, Problem } from './errors.ts'
+export { SessionEventsPage, SessionEventsQuery, TenantEventsPage, TenantEventsQuery } from './event-pages.ts'
 export { EVENT_TYPES, EventType, SessionEvent } from './events.ts'
 export {
   CAPTURE_BYTES,
@@ -10,16 +13,26 @@ export {
   ExecOutputEvent,
   ExecResult,
   ExecStartedEvent,
-  MAXIMUM_TIMEOUT_MS,
   SandboxWish,
   SessionView,
 } from './exec.ts'
 export type { ExecBodyInput } from './exec.ts'
+export {
+  CancelExecutionBody,
+  ExecutionView,
+  MAXIMUM_OUTPUT_BYTES,
+  OutputPageView,
+  OutputPieceView,
+  OutputQuery,
+  StartExecutionBody,
+} from './executions.ts'
 export { fieldProblems, problemSentence } from './field-problems.ts'
 export type { FieldProblem } from './field-problems.ts'
 export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, ROLES, Subject } from './keys.ts'
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
 export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes } from './limits.ts'
+export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
+export { ErrorRow, ErrorTable, ProblemDocument } from './problems.ts'
 export {
   LANGUAGES,
   MAXIMUM_KEY_LENGTH,
@@ -32,6 +45,21 @@ export {
   VariableName,
 } from './scopes.ts'
 export type { Language, ScopeName } from './scopes.ts'
+export { BackendList, BackendView, HealthView, QuotaList, QuotasQuery, ReadyView, ScopeList, ScopesQuery } from './server-facts.ts'
+export {
+  CancelWorkBody,
+  CreateSessionBody,
+  HoldSessionBody,
+  KilledView,
+  ListSessionsQuery,
+  MAXIMUM_WAIT_MS,
+  RefreshSessionBody,
+  ReleaseSessionBody,
+  SessionRecord,
+  TransferSessionBody,
+  UpdateSessionBody,
+} from './sessions.ts'
+export type { CreateSessionBodyInput } from './sessions.ts'
 export {
   CLOSE_REASONS,
   CLOSED_STATES,
@@ -56,3 +84,4 @@ export type {
 } from './session-words.ts'
 export { CreateTenantBody, DeadlineCeilings, TENANT_STATES, TenantName, TenantPolicy, TenantQuotas, TenantView } from './tenants.ts'
 export type { CreateTenantBodyInput, QuotaName, TenantPolicyInput, TenantState } from './tenants.ts'
+export { CreatedWebhookView, CreateWebhookBody, WebhookList, WebhookView } from './webhooks.ts'

@@ -5,12 +5,12 @@
  */
 import { z } from 'zod'
 
-const Seconds = z
+export const Seconds = z
   .int({ error: 'must be a whole number of seconds' })
   .min(1, { error: 'must be at least 1' })
   .max(315_360_000, { error: 'must be at most 315360000 (ten years)' })
 
-const ProfileName = z
+export const ProfileName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._-]{0,62}$/, { error: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-", and begin with a letter or digit' })
 

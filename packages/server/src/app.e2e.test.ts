@@ -29,6 +29,7 @@ for (const subject of subjects) {
             HOLDFAST_BACKEND: subject.kind,
             HOLDFAST_DOCKER_HOST: subject.settings.dockerSocket,
             HOLDFAST_IMAGE: subject.settings.image,
+            HOLDFAST_SESSIONS_ON_STOP: 'suspend',
             ...settings,
           },
         ),
@@ -123,7 +124,7 @@ for (const subject of subjects) {
       await server.chosen.backend.destroy(name)
       const next = await exec({ session: 'a', command: 'cat note' })
       expect(next).toMatchObject({ stdout: 'kept\n', session: { incarnation: 2, workspace: 'intact' } })
-      expect(next.session.notice).toMatch(/stopped unexpectedly.*\/workspace are intact/)
+      expect(next.session.notice).toMatch(/stopped unexpectedly.*workspace are intact/)
       expect((await exec({ session: 'a', command: 'true' })).session.notice).toBeUndefined()
     })
 
@@ -145,7 +146,8 @@ for (const subject of subjects) {
       ] as const
       for (const [body, code] of refusals) expect(await (await post(body)).json()).toMatchObject({ code })
       expect(await live()).toEqual([])
-      expect(readdirSync(join(home, 'workspaces'))).toEqual([])
+      // The refusal does not wait for the clean-up.
+      await expect.poll(() => readdirSync(join(home, 'workspaces'))).toEqual([])
       expect(await (await post({ session: 'a', argv: ['no-such-program'] })).json()).toMatchObject({
         code: 'command_not_started',
         details: { errno: 'ENOENT' },
@@ -176,8 +178,7 @@ for (const subject of subjects) {
       server = await start({ HOLDFAST_SESSIONS_IDLE_SECONDS: '1', HOLDFAST_SESSIONS_MAX: '1' })
       await exec({ session: 'a', command: 'echo kept > note' })
       expect((await post({ session: 'b', command: 'true' })).status).toBe(429)
-      await expect.poll(() => logged.some((line) => line.includes('1 s without work')), { timeout: 10_000 }).toBe(true)
-      expect(await live()).toEqual([])
+      await expect.poll(live, { timeout: 20_000 }).toEqual([])
       const next = await exec({ session: 'a', command: 'cat note' })
       expect(next).toMatchObject({ stdout: 'kept\n', session: { incarnation: 2 } })
     })

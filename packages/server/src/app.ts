@@ -3,26 +3,31 @@
  *
  * ingress → access → policy → sessions → sandboxes → guest → result
  *
- * Alone knows everybody. Built from the right to the left of the arrow, ended from the left to the right.
+ * Alone knows everybody, with `session-plane.ts` for what lies behind the doors. What is opened last is ended first.
  */
-import { authenticator } from './access/authenticate.ts'
+import { HoldfastError } from '@holdfast/protocol'
+import { createAuthenticator } from './access/authenticate.ts'
 import { openAdminKey } from './access/admin-key.ts'
 import { checkListenAddress, hostCheck } from './access/listen-address.ts'
 import type { Config } from './config.ts'
 import { lockHome } from './home/lock.ts'
 import { makePrivateDirectory, openHome } from './home/home.ts'
 import { listen } from './ingress/http-listener.ts'
+import { rememberedProbes } from './ingress/rest/backend-probes.ts'
+import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
-import { serverMount } from './policy/mounts.ts'
-import { sandboxPolicy } from './policy/sandbox-policy.ts'
+import { DEFAULT_SCOPE } from './policy/scopes/choices.ts'
+import { RELEASE } from './release.ts'
 import type { OnProgress } from './sandboxes/backend.ts'
 import { chooseBackend } from './sandboxes/choose.ts'
 import type { ChosenBackend } from './sandboxes/choose.ts'
 import { destroyOrphans } from './sandboxes/orphans.ts'
 import { createBackendRegistry } from './sandboxes/registry.ts'
-import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
-import { createSessions } from './sessions/sessions.ts'
-import { createWorkspaces } from './sessions/workspaces.ts'
+import { openSessionPlane } from './session-plane.ts'
+import type { SessionPlane } from './session-plane.ts'
+import { expectedSandboxes } from './sessions/recovery.ts'
+import { openStore } from './store/open-store.ts'
+import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
 
 const DRAIN_MS = 10_000
@@ -30,87 +35,97 @@ const DRAIN_MS = 10_000
 export interface RunningServer {
   readonly url: string
   readonly chosen: ChosenBackend
+  readonly plane: SessionPlane
+  readonly store: Store
   /** The key, if this start made it: shown once. */
   readonly newKey: string | null
   readonly keyFile: string | null
   readonly orphansDestroyed: number
-  /** Stops accepting, drains up to ten seconds, destroys the sandboxes, lets go of the home. Calling it again waits for the same end. */
+  /** Stops accepting, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
   close(): Promise<void>
 }
 
 export async function startServer(config: Config, log: Log, onProgress?: OnProgress): Promise<RunningServer> {
   checkListenAddress(config.host, config.auth)
   makePrivateDirectory(config.home)
-  const lock = lockHome(config.home)
+  const endings: Ending[] = []
   try {
-    return await startLocked(config, log, onProgress, () => lock.release())
+    return await start(config, log, onProgress, endings)
   } catch (error) {
-    lock.release()
+    await endAll(endings)
     throw error
   }
 }
 
-async function startLocked(config: Config, log: Log, onProgress: OnProgress | undefined, releaseHome: () => void): Promise<RunningServer> {
+type Ending = () => void | Promise<void>
+
+async function endAll(endings: Ending[]): Promise<void> {
+  for (const end of endings.splice(0).toReversed()) await end()
+}
+
+/** Whatever is opened says at once how it is ended. */
+async function start(config: Config, log: Log, onProgress: OnProgress | undefined, endings: Ending[]): Promise<RunningServer> {
+  const lock = lockHome(config.home)
+  endings.push(() => lock.release())
   const home = openHome(config.home)
-  const key = config.auth === 'none' ? null : openAdminKey(home.path, config.apiKey)
+  const { serverId, stateDir } = home
+  const adminKey = config.auth === 'none' ? null : openAdminKey(home.path, config.apiKey)
+  const store = await openStore({ url: config.storeUrl, home: home.path })
+  endings.push(() => store.close())
 
-  const registry = createBackendRegistry(
-    { serverId: home.serverId, stateDir: home.stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath },
-    config,
-  )
-  try {
-    const chosen = await chooseBackend(registry.open, {
-      kind: config.backend,
-      image: config.image,
-      isImageNamed: false,
-      ...(onProgress === undefined ? {} : { onProgress }),
-    })
-    const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir: home.stateDir })
-    if (orphans.kept.length > 0) log.warn('orphans-kept', { sandboxes: orphans.kept.join(' ') })
-    const policy = sandboxPolicy({
-      image: config.image,
-      network: config.network,
-      limits: config.limits,
-      hasImages: chosen.capabilities.images,
-    })
-    const sessions = createSessions({
-      backend: chosen.backend,
-      specFor: async (wish, workspaceFiles) => policy.specFor(wish, [await serverMount(workspaceFiles, '/workspace', 'rw')]),
-      workspaces: createWorkspaces(home.workspacesDir, sandboxUserOnHost()),
-      idleMs: config.idleSeconds * 1000,
-      maxSandboxes: config.maxSandboxes,
-      log,
-    })
-    const rest = restApp({
-      sessions,
-      authenticate: authenticator(key),
-      checkHost: hostCheck(config.host),
-      health: () => ({ backend: chosen.backend.kind, version: chosen.version }),
-      log,
-    })
-    const listener = await listen((request) => rest.fetch(request), config.host, config.port)
-    const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
-    log.info('server-started', { url, backend: chosen.backend.kind, orphans_destroyed: orphans.destroyed })
+  const registry = createBackendRegistry({ serverId, stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath }, config)
+  endings.push(() => registry.close())
+  const wish = { kind: config.backend, image: config.image, isImageNamed: false }
+  const chosen = await chooseBackend(registry.open, onProgress === undefined ? wish : { ...wish, onProgress })
+  const expected = await expectedSandboxes(store, serverId)
+  const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir, expected })
+  if (orphans.kept.length > 0) log.warn('orphans-kept', { sandboxes: orphans.kept.join(' ') })
 
-    let ending: Promise<void> | null = null
-    const end = async () => {
-      listener.stopAccepting()
-      await sessions.close(DRAIN_MS)
-      await listener.close()
-      await registry.close()
-      releaseHome()
-      log.info('server-stopped')
-    }
-    return {
-      url,
-      chosen,
-      newKey: key?.madeNow ?? null,
-      keyFile: key?.file ?? null,
-      orphansDestroyed: orphans.destroyed,
-      close: () => (ending ??= end()),
-    }
-  } catch (error) {
-    await registry.close()
-    throw error
+  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: registry.open, url: null, clock: Date.now, log })
+  endings.push(() => plane.close(DRAIN_MS))
+
+  let isStopping = false
+  const rest = restApp({
+    ...{ store, log, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
+    listeners: plane.listeners,
+    authenticate: createAuthenticator({ adminKey, keys: plane.keys, tenants: plane.tenants }),
+    callerOf: plane.callerOf,
+    checkHost: hostCheck(config.host),
+    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock: Date.now }),
+    pageKey: plane.keyFor('page tokens'),
+    quotas: config.quotas,
+    scopeRules: { default: config.defaultScope ?? DEFAULT_SCOPE, forced: config.forcedScope },
+    chosenBackend: chosen.backend.kind,
+    probeBackends: rememberedProbes(registry.open, Date.now),
+    health: () => ({ backend: chosen.backend.kind, version: chosen.version }),
+    async checkReady() {
+      if (isStopping) throw new HoldfastError('server_stopping', 'the server is stopping')
+      await store.read((sql) => sql.get('SELECT 1 AS one'))
+    },
+    release: RELEASE,
+  })
+  const listener = await listen((request) => rest.fetch(request), config.host, config.port)
+  endings.push(() => listener.close())
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
+  log.info('server-started', { url, backend: chosen.backend.kind, orphans_destroyed: orphans.destroyed, ...plane.recovered })
+
+  let ending: Promise<void> | null = null
+  const close = async () => {
+    isStopping = true
+    // Commands that are being answered end before their connections do.
+    listener.stopAccepting()
+    await plane.close(DRAIN_MS)
+    await endAll(endings)
+    log.info('server-stopped')
+  }
+  return {
+    url,
+    chosen,
+    plane,
+    store,
+    newKey: adminKey?.madeNow ?? null,
+    keyFile: adminKey?.file ?? null,
+    orphansDestroyed: orphans.destroyed,
+    close: () => (ending ??= close()),
   }
 }

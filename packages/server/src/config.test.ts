@@ -23,7 +23,7 @@ describe('precedence', () => {
       port: 5410,
       backend: 'auto',
       network: 'off',
-      idleSeconds: 300,
+      sessions: { idleSeconds: null, maxSandboxes: 100, onStop: 'keep' },
       image: 'python:3.11-slim',
     })
     expect(config.limits).toEqual({ cpus: 1, memoryBytes: 512 * 1024 * 1024, pids: 128, tmpBytes: 64 * 1024 * 1024, openFiles: 1024 })

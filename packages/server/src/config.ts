@@ -10,6 +10,7 @@ import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
 import type { Limits } from './sandboxes/spec.ts'
+import type { QuotaLimits } from './sessions/quotas.ts'
 
 export interface Config {
   readonly home: string
@@ -25,8 +26,27 @@ export interface Config {
   readonly dockerHost: string | null
   readonly podmanHost: string | null
   readonly podmanArgs: readonly string[]
-  readonly idleSeconds: number
-  readonly maxSandboxes: number
+  readonly storeUrl: string | null
+  /** Hexadecimal; `null`: the home's own. */
+  readonly secretKey: string | null
+  readonly sessions: {
+    /** `null`: each scope's own. */
+    readonly idleSeconds: number | null
+    readonly leaseSeconds: number | null
+    readonly lifetimeSeconds: number | null
+    readonly retentionSeconds: number
+    readonly recordSeconds: number
+    readonly maxSandboxes: number
+    readonly maxExecutions: number
+    readonly onStop: 'keep' | 'suspend'
+    readonly takeoverSeconds: number
+  }
+  readonly defaultScope: string | null
+  readonly forcedScope: string | null
+  readonly packedSessions: number
+  readonly quotas: QuotaLimits
+  readonly eventRetentionSeconds: number
+  readonly webhookNetworks: readonly string[]
   readonly logLevel: SettingValue<'log.level'>
   readonly guestPath: string
   readonly launcherPath: string
@@ -72,8 +92,30 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     dockerHost: read('docker.host'),
     podmanHost: read('podman.host'),
     podmanArgs: read('podman.args'),
-    idleSeconds: read('sessions.idle_seconds'),
-    maxSandboxes: read('sessions.max'),
+    storeUrl: read('store.url'),
+    secretKey: read('secret_key'),
+    sessions: {
+      idleSeconds: read('sessions.idle_seconds'),
+      leaseSeconds: read('sessions.lease_seconds'),
+      lifetimeSeconds: read('sessions.lifetime_seconds'),
+      retentionSeconds: read('sessions.retention_seconds'),
+      recordSeconds: read('sessions.record_seconds'),
+      maxSandboxes: read('sessions.max'),
+      maxExecutions: read('sessions.max_executions'),
+      onStop: read('sessions.on_stop'),
+      takeoverSeconds: read('sessions.takeover_seconds'),
+    },
+    defaultScope: read('scopes.default'),
+    forcedScope: read('scopes.forced'),
+    packedSessions: read('packing.max_sessions'),
+    quotas: {
+      open_sessions: read('quotas.sessions'),
+      open_sessions_per_owner: read('quotas.sessions_per_owner'),
+      compute_sessions: read('quotas.running'),
+      compute_sessions_per_owner: read('quotas.running_per_owner'),
+    },
+    eventRetentionSeconds: read('events.retention_seconds'),
+    webhookNetworks: read('webhooks.allowed_networks'),
     logLevel: read('log.level'),
     guestPath: read('guest.path'),
     launcherPath: read('guest.launcher'),

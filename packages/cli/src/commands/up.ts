@@ -7,7 +7,7 @@ export async function up(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(flags)
   const spinner = startSpinner('looking for a backend')
   const server = await startServer(config, jsonLog(config.logLevel), spinner.say).finally(spinner.stop)
-  process.stdout.write(greeting(server))
+  process.stdout.write(greeting(server, config.sessions.onStop))
 
   const stopped = Promise.withResolvers<void>()
   const stop = () => {
@@ -20,7 +20,8 @@ export async function up(flags: ConfigFlags): Promise<void> {
   await stopped.promise
 }
 
-function greeting({ url, chosen, newKey, keyFile }: RunningServer): string {
+function greeting({ url, chosen, plane, newKey, keyFile }: RunningServer, onStop: 'keep' | 'suspend'): string {
+  const { sessions, reattached, lost } = plane.recovered
   const key = keyFile === null ? '$HOLDFAST_API_KEY' : `$(cat ${keyFile})`
   const { limits, reasons } = chosen.capabilities
   const missing = (['cpus', 'memory', 'pids'] as const).filter((name) => !limits[name])
@@ -29,6 +30,7 @@ function greeting({ url, chosen, newKey, keyFile }: RunningServer): string {
     `holdfast is ready at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
     ...(newKey === null ? [] : [`admin key, shown only now: ${newKey}`]),
     ...(keyFile === null ? [] : [`the key is kept in ${keyFile}`]),
+    ...(sessions === 0 ? [] : [`${sessions} sessions from before: ${reattached} with their sandbox, ${lost} whose sandbox is gone`]),
     ...missing.map(
       (name) =>
         `this backend cannot limit ${name} here, so sandboxes are refused until HOLDFAST_LIMITS_${name.toUpperCase()}=none or: ${reasons[name] ?? 'see holdfast doctor'}`,
@@ -38,7 +40,9 @@ function greeting({ url, chosen, newKey, keyFile }: RunningServer): string {
     `  curl -s ${url}/v1/exec -H "Authorization: Bearer ${key}" \\`,
     `    -d '{"session": "demo", "command": "echo hello from $(hostname)"}'`,
     '',
-    'Ctrl-C stops the server and removes its sandboxes; workspaces stay.',
+    onStop === 'keep'
+      ? 'Ctrl-C stops the server; sandboxes and what runs in them go on, and the next start finds them again.'
+      : 'Ctrl-C stops the server and removes its sandboxes; workspaces stay.',
     '',
   ].join('\n')
 }

@@ -1,26 +1,88 @@
 /**
- * Credentials of one request → yes or `unauthorized`.
+ * Credentials of one request → who it comes from, or `unauthorized`.
  *
  * ingress → [access] → policy → sessions → sandboxes → guest → result
+ *
+ * The tenant is the key's own; only a platform administrator may name another. A refusal never says whether a key was unknown,
+ * revoked or expired, nor whether a tenant that may not be named exists.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { fieldProblems, Groups, HoldfastError, problemSentence, Subject } from '@holdfast/protocol'
+import { z } from 'zod'
 import type { AdminKey } from './admin-key.ts'
+import { isAuthorized } from './authorize.ts'
+import type { KeyRecord, Keys } from './keys.ts'
+import { ADMIN_KEY_ID, ADMIN_SUBJECT, DEFAULT_TENANT_ID } from './principal.ts'
+import type { Principal } from './principal.ts'
+import { outranks } from './roles.ts'
+import type { Tenants } from './tenants.ts'
 
 export interface Credentials {
   readonly authorization: string | undefined
   readonly apiKey: string | undefined
 }
 
-export type Authenticate = (credentials: Credentials) => void
+/** What a door read from a request, in clear text. An empty value is a mistake, never the same as none. */
+export interface RequestCredentials extends Credentials {
+  /** Whom a service key speaks for. */
+  readonly onBehalfOf?: string | undefined
+  readonly onBehalfOfGroups?: readonly string[] | undefined
+  /** The id of the tenant that a platform administrator means. */
+  readonly tenant?: string | undefined
+}
 
-/** `null` as key: everybody may, which the composition root allows on loopback only. */
-export function authenticator(key: Pick<AdminKey, 'matches'> | null): Authenticate {
-  if (key === null) return () => {}
-  return ({ authorization, apiKey }) => {
-    const candidate = apiKey ?? bearerToken(authorization)
+export interface AuthenticatorNeeds {
+  /** `null`: everybody is the administrator, which the composition root allows on loopback only. */
+  readonly adminKey: Pick<AdminKey, 'matches'> | null
+  readonly keys: Pick<Keys, 'find'>
+  readonly tenants: Pick<Tenants, 'policyOf'>
+}
+
+export type AuthenticateRequest = (credentials: RequestCredentials) => Promise<Principal>
+
+const OnBehalfOf = z.object({ on_behalf_of: Subject, on_behalf_of_groups: Groups.default([]) })
+
+/** The administrator of the whole installation: a program's key rather than a person's, so it may speak for others. */
+const ADMIN: Omit<Principal, 'keyId'> = {
+  ...{ tenantId: DEFAULT_TENANT_ID, subject: ADMIN_SUBJECT, groups: [], role: 'platform_admin', kind: 'service', onBehalfOf: null },
+}
+
+export function createAuthenticator({ adminKey, keys, tenants }: AuthenticatorNeeds): AuthenticateRequest {
+  async function holderOf(credentials: Credentials): Promise<Principal> {
+    if (adminKey === null) return { ...ADMIN, keyId: null }
+    const candidate = credentials.apiKey ?? bearerToken(credentials.authorization)
     if (candidate === undefined) throw new HoldfastError('unauthorized', 'this address needs an API key and the request has none')
-    if (!key.matches(candidate)) throw new HoldfastError('unauthorized', 'the API key is not valid')
+    if (adminKey.matches(candidate)) return { ...ADMIN, keyId: ADMIN_KEY_ID }
+    const key = await keys.find(candidate)
+    if (key === null) throw new HoldfastError('unauthorized', 'the API key is not valid')
+    return principalOf(key)
   }
+
+  async function inTenant(principal: Principal, tenantId: string | undefined): Promise<Principal> {
+    if (tenantId === undefined || tenantId === principal.tenantId) return principal
+    if (!isAuthorized(principal, 'manage-tenants'))
+      throw new HoldfastError('forbidden', 'this key may not name another tenant than its own')
+    if ((await tenants.policyOf(tenantId)) === null) throw new HoldfastError('not_found', `there is no tenant ${tenantId}`)
+    return { ...principal, tenantId }
+  }
+
+  return async (credentials) => {
+    const holder = await inTenant(await holderOf(credentials), credentials.tenant)
+    return speakingFor(holder, credentials)
+  }
+}
+
+function principalOf({ id, tenantId, subject, groups, role, kind }: KeyRecord): Principal {
+  return { tenantId, subject, groups, role, kind, keyId: id, onBehalfOf: null }
+}
+
+/** Speaking for a user, a key has at most a member's power, whatever it has for itself. */
+function speakingFor(holder: Principal, { onBehalfOf, onBehalfOfGroups }: RequestCredentials): Principal {
+  if (onBehalfOf === undefined && onBehalfOfGroups === undefined) return holder
+  if (holder.kind !== 'service') throw new HoldfastError('forbidden', 'only a service key may act on behalf of somebody')
+  const parsed = OnBehalfOf.safeParse({ on_behalf_of: onBehalfOf, on_behalf_of_groups: onBehalfOfGroups })
+  if (!parsed.success) throw new HoldfastError('invalid_request', problemSentence(fieldProblems(parsed.error)))
+  const { on_behalf_of: subject, on_behalf_of_groups: groups } = parsed.data
+  return { ...holder, subject, groups, role: outranks(holder.role, 'member') ? 'member' : holder.role, onBehalfOf: subject }
 }
 
 function bearerToken(header: string | undefined): string | undefined {

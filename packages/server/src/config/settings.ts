@@ -38,6 +38,11 @@ const list = (separator: RegExp) =>
     error: 'must be a list',
   })
 
+const seconds = wholeNumber('must be a whole number of seconds').pipe(
+  z.int().min(1, { error: 'must be at least 1' }).max(315_360_000, { error: 'must be at most 315360000 (ten years)' }),
+)
+const count = wholeNumber('must be a whole number').pipe(z.int().min(1, { error: 'must be at least 1' }))
+
 export const SETTINGS = {
   home: { schema: absolutePath, fallback: join(homedir(), '.holdfast'), help: 'Directory of the server’s own state.' },
   host: { schema: text('must be an address'), fallback: '127.0.0.1', help: 'Address to listen on; beyond loopback only with a key.' },
@@ -118,17 +123,86 @@ export const SETTINGS = {
     alias: 'CONTAINER_HOST',
   },
   'podman.args': { schema: list(/\s+/), fallback: [], help: 'Arguments for the podman service, e.g. --runtime runc.' },
-  'sessions.idle_seconds': {
-    schema: wholeNumber('must be a whole number of seconds').pipe(
-      z.int().min(1, { error: 'must be at least 1' }).max(604_800, { error: 'must be at most 604800' }),
-    ),
-    fallback: 300,
-    help: 'A sandbox without work for so long is removed; its workspace stays.',
+  'store.url': {
+    schema: text('must be an address such as postgres://user@host/database').nullable(),
+    fallback: null,
+    help: 'PostgreSQL for several servers; without it the state is the file <home>/holdfast.db.',
+    secret: true,
   },
-  'sessions.max': {
-    schema: wholeNumber('must be a whole number').pipe(z.int().min(1, { error: 'must be at least 1' })),
-    fallback: 100,
-    help: 'Sandboxes at one time; more are refused.',
+  secret_key: {
+    schema: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' })
+      .nullable(),
+    fallback: null,
+    help: 'Seals stored secrets; the same for servers on one database. Without it one is made and kept in <home>/secret.key.',
+    secret: true,
+  },
+  'sessions.idle_seconds': {
+    schema: seconds.nullable(),
+    fallback: null,
+    help: 'A sandbox without work for so long is given up, its workspace stays; without it each scope has its own time.',
+  },
+  'sessions.lease_seconds': {
+    schema: orNone(seconds, 'must be a whole number of seconds'),
+    fallback: 'none',
+    help: 'A session that is not refreshed for so long ends, or none.',
+  },
+  'sessions.lifetime_seconds': {
+    schema: orNone(seconds, 'must be a whole number of seconds'),
+    fallback: 'none',
+    help: 'A session ends so long after it was created, whatever it does, or none.',
+  },
+  'sessions.retention_seconds': {
+    schema: seconds,
+    fallback: 30 * 86_400,
+    help: 'A suspended session, with its workspace, is kept for so long.',
+  },
+  'sessions.record_seconds': {
+    schema: seconds,
+    fallback: 30 * 86_400,
+    help: 'The record of a closed session is kept for so long.',
+  },
+  'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; more are refused.' },
+  'sessions.max_executions': { schema: count, fallback: 32, help: 'Commands at one time in one session; more are refused.' },
+  'sessions.on_stop': {
+    schema: z.enum(['keep', 'suspend'], { error: 'must be keep or suspend' }),
+    fallback: 'keep',
+    help: 'Whether sandboxes run on when the server stops, or are given up with their workspaces kept.',
+  },
+  'sessions.takeover_seconds': {
+    schema: seconds,
+    fallback: 300,
+    help: 'A server that is silent for so long loses its sessions to another one on the same database.',
+  },
+  'scopes.default': { schema: text('must be a scope').nullable(), fallback: null, help: 'The scope of requests that name none; chat.' },
+  'scopes.forced': {
+    schema: text('must be a scope').nullable(),
+    fallback: null,
+    help: 'The scope of every request, whatever it asks for.',
+  },
+  'packing.max_sessions': { schema: count, fallback: 4, help: 'Sessions in one sandbox, where a tenant allows them to share one.' },
+  'quotas.sessions': { schema: orNone(count, 'must be a whole number'), fallback: 'none', help: 'Open sessions per tenant, or none.' },
+  'quotas.sessions_per_owner': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 'none',
+    help: 'Open sessions per owner, or none.',
+  },
+  'quotas.running': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 'none',
+    help: 'Sessions with a sandbox per tenant, or none.',
+  },
+  'quotas.running_per_owner': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 'none',
+    help: 'Sessions with a sandbox per owner, or none.',
+  },
+  'events.retention_seconds': { schema: seconds, fallback: 7 * 86_400, help: 'Events are kept for so long.' },
+  'webhooks.allowed_networks': {
+    schema: list(/[\s,]+/),
+    fallback: [],
+    help: 'Private networks that webhooks may reach, e.g. 10.0.0.0/8; without it only public addresses.',
   },
   'log.level': {
     schema: z.enum(['debug', 'info', 'warn', 'error'], { error: 'must be debug, info, warn or error' }),

@@ -8,7 +8,7 @@
  * backend refuses it, so that nobody gets another root than the one asked for.
  */
 import type { SandboxWish } from '@holdfast/protocol'
-import type { Limits, Mount, SandboxSpec } from '../sandboxes/spec.ts'
+import type { Limits, Mount, PackedUsers, SandboxSpec } from '../sandboxes/spec.ts'
 import { limitsFor } from './limits.ts'
 
 export interface PolicyDefaults {
@@ -21,17 +21,27 @@ export interface PolicyDefaults {
 
 export interface SandboxPolicy {
   /** `mounts` are already checked: made by the server, or passed by `checkMounts`. */
-  specFor(wish: SandboxWish, mounts: readonly Mount[]): SandboxSpec
+  specFor(wish: SandboxWish, mounts: readonly Mount[], packed?: PackedUsers): SandboxSpec
+  /** The wish with every field that it leaves open filled in, so that later defaults do not change what was agreed. */
+  complete(wish: SandboxWish): SandboxWish
 }
 
 export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
+  const specFor = (wish: SandboxWish, mounts: readonly Mount[], packed?: PackedUsers): SandboxSpec => ({
+    image: wish.image ?? (defaults.hasImages ? defaults.image : null),
+    network: wish.network ?? defaults.network,
+    rootfs: 'read-only',
+    mounts,
+    limits: limitsFor(wish.limits, defaults.limits),
+    ...(packed === undefined ? {} : { packed }),
+  })
   return {
-    specFor: (wish, mounts) => ({
-      image: wish.image ?? (defaults.hasImages ? defaults.image : null),
-      network: wish.network ?? defaults.network,
-      rootfs: 'read-only',
-      mounts,
-      limits: limitsFor(wish.limits, defaults.limits),
-    }),
+    specFor,
+    complete(wish) {
+      const { image, network, limits } = specFor(wish, [])
+      const { cpus, memoryBytes, pids, tmpBytes, openFiles } = limits
+      const complete = { network, limits: { cpus, memory_bytes: memoryBytes, pids, tmp_bytes: tmpBytes, open_files: openFiles } }
+      return image === null ? complete : { image, ...complete }
+    },
   }
 }

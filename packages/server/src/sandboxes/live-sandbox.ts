@@ -1,27 +1,54 @@
 /**
- * A sandbox together with the open connection to its inside: made as one, ended as one.
+ * A sandbox as this server holds it: an open connection to its inside, dialled again when it breaks.
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  *
- * The connection stays open for the sandbox's life, so that a warm command costs no dial and no engine call. When it
- * closes, the sandbox is of no more use to its owner and is destroyed, whatever closed it.
+ * The connection stays open for the sandbox's life, so that a warm command costs no dial and no engine call. A connection
+ * owns nothing inside, so losing one loses nothing: readers attach again over the next. Only what is certain ends it:
+ * the backend says that it does not run, another guest answers, the guest breaks the protocol, or dialling fails for good.
+ * Whoever owns it then calls `destroy`, for the remains may still hold its workspace.
  */
-import { connectInside } from '../guest/guest-inside.ts'
+import type { HoldfastError } from '@holdfast/protocol'
 import type { Inside } from '../guest/inside.ts'
-import type { OnProgress, Sandbox, SandboxBackend } from './backend.ts'
+import type { OnProgress, SandboxBackend } from './backend.ts'
+import { openLink } from './guest-link.ts'
+import type { HealthCounts } from './health.ts'
+import { linkOptions, ReconnectingSandbox } from './reconnecting-sandbox.ts'
 import type { SandboxSpec } from './spec.ts'
 
-/** A guest that is frozen but connected is noticed by its silence; slow enough to cost nothing with a thousand sandboxes. */
-const HEARTBEAT = { intervalMs: 20_000, timeoutMs: 60_000 }
+/** A sandbox that has just been made may take its time. */
+const GREETING_MS = 10_000
 
 export interface LiveSandbox {
   readonly name: string
+  /** The same over every connection: another value would be another sandbox. */
+  readonly bootId: string
+  /** Over the current connection. Throws `guest_unreachable` while there is none, and what `connected` rejects with when there will be none. */
   readonly inside: Inside
+  /** False once it is gone, destroyed or detached; true while it is being dialled again. */
   readonly isAlive: boolean
-  /** Resolves once the connection is over, with the reason. */
-  readonly died: Promise<Error>
-  /** Removes everything. Calling it again waits for the same removal. */
+  /** Resolves, never rejects, with `sandbox_gone` once that is certain or `destroy` was called. Never after `detach`. */
+  readonly gone: Promise<HoldfastError>
+  /** Over the current connection or the next one. Rejects with `sandbox_gone`, or with `server_stopping` after `detach`. */
+  connected(signal?: AbortSignal): Promise<Inside>
+  /** True when the guest was heard lately or answers a ping. After a failed one it is dialled once more; then it is gone. */
+  check(now: number): Promise<boolean>
+  readonly health: Readonly<HealthCounts>
+  /** Lets go: closes the connection and leaves the sandbox and its programs running. */
+  detach(): void
+  /** Removes everything. Calling it again waits for the same removal; after a failed one it tries again. */
   destroy(): Promise<void>
+}
+
+export interface LiveOptions {
+  /** Epoch milliseconds; the clock of `check(now)`. */
+  readonly clock?: () => number
+  readonly skipMs?: number
+  /** How long a ping may take in `check`, and a greeting on a new connection. */
+  readonly answerMs?: number
+  readonly retryDelaysMs?: readonly number[]
+  /** Totals to add to; by default its own. */
+  readonly counts?: HealthCounts
 }
 
 /** A failure at any step leaves nothing behind. */
@@ -31,45 +58,25 @@ export async function launchSandbox(
   spec: SandboxSpec,
   signal?: AbortSignal,
   onProgress?: OnProgress,
+  options: LiveOptions = {},
 ): Promise<LiveSandbox> {
   const sandbox = await backend.create(name, spec, signal, onProgress)
   try {
-    const inside = await connect(sandbox, signal)
-    return liveSandbox(backend, name, inside)
+    const link = await openLink(sandbox, linkOptions(options, GREETING_MS), signal)
+    return new ReconnectingSandbox(backend, name, link, options)
   } catch (error) {
     await backend.destroy(name)
     throw error
   }
 }
 
-async function connect(sandbox: Sandbox, signal: AbortSignal | undefined): Promise<Inside> {
-  const connection = await sandbox.dial(signal)
-  try {
-    return await connectInside(connection, { heartbeat: HEARTBEAT })
-  } catch (error) {
-    connection.destroy()
-    throw error
-  }
-}
-
-function liveSandbox(backend: SandboxBackend, name: string, inside: Inside): LiveSandbox {
-  let isAlive = true
-  let removal: Promise<void> | null = null
-  const died = inside.closed.then((reason) => {
-    isAlive = false
-    return reason
-  })
-  return {
-    name,
-    inside,
-    died,
-    get isAlive() {
-      return isAlive
-    },
-    destroy() {
-      isAlive = false
-      removal ??= Promise.resolve(inside.close()).then(() => backend.destroy(name))
-      return removal
-    },
-  }
+/** The running sandbox of that name, e.g. after a restart. Throws `sandbox_gone`, or `guest_unreachable` when it runs but does not answer. */
+export async function attachSandbox(
+  backend: SandboxBackend,
+  name: string,
+  signal?: AbortSignal,
+  options: LiveOptions = {},
+): Promise<LiveSandbox> {
+  const sandbox = await backend.attach(name, signal)
+  return new ReconnectingSandbox(backend, name, await openLink(sandbox, linkOptions(options, GREETING_MS), signal), options)
 }

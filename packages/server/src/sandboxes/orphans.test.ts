@@ -29,7 +29,11 @@ function machine(left: Partial<Record<BackendKind, readonly string[]>>, absent: 
     opened.push(kind)
     return backend(kind)
   }
-  return { search: { chosen: backend('bubblewrap'), open, stateDir }, opened, remaining: () => readdirSync(sandboxes) }
+  return {
+    search: { chosen: backend('bubblewrap'), open, stateDir, expected: new Set<string>() },
+    opened,
+    remaining: () => readdirSync(sandboxes),
+  }
 }
 
 test('sandboxes of a backend that was used before are destroyed too', async () => {
@@ -52,4 +56,10 @@ test('what an absent engine holds is kept and named', async () => {
 test('a state directory that is still empty holds none', async () => {
   const { search } = machine({})
   expect(await destroyOrphans(search)).toEqual({ destroyed: 0, kept: [] })
+})
+
+test('what somebody still speaks of is left alone, also on another backend', async () => {
+  const { search, remaining } = machine({ bubblewrap: ['sbx_a', 'sbx_b'], docker: ['sbx_c'] })
+  expect(await destroyOrphans({ ...search, expected: new Set(['sbx_a', 'sbx_c']) })).toEqual({ destroyed: 1, kept: [] })
+  expect(remaining().toSorted()).toEqual(['sbx_a', 'sbx_c'])
 })

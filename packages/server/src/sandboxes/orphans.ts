@@ -1,5 +1,5 @@
 /**
- * Sandboxes that a server left behind when it was killed: found by name at the next start and destroyed.
+ * Sandboxes that nobody speaks of any more: found by name at the next start and destroyed.
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  *
@@ -18,6 +18,8 @@ export interface OrphanSearch {
   readonly chosen: SandboxBackend
   readonly open: OpenBackend
   readonly stateDir: string
+  /** Names that somebody still speaks of; they are left alone. */
+  readonly expected: ReadonlySet<string>
 }
 
 export interface OrphansFound {
@@ -26,22 +28,23 @@ export interface OrphansFound {
   readonly kept: readonly string[]
 }
 
-export async function destroyOrphans({ chosen, open, stateDir }: OrphanSearch): Promise<OrphansFound> {
-  let destroyed = await destroyAll(chosen)
+export async function destroyOrphans({ chosen, open, stateDir, expected }: OrphanSearch): Promise<OrphansFound> {
+  const unexpected = async () => (await namesIn(stateDir)).filter((name) => !expected.has(name))
+  let destroyed = await destroyAll(chosen, expected)
   for (const kind of BACKEND_KINDS) {
-    if (kind === chosen.kind || (await namesIn(stateDir)).length === 0) continue
+    if (kind === chosen.kind || (await unexpected()).length === 0) continue
     try {
-      destroyed += await destroyAll(await open(kind))
+      destroyed += await destroyAll(await open(kind), expected)
     } catch (error) {
       // An engine that is not there today keeps its sandboxes; they are named below and tried again at the next start.
       if (!isHoldfastError(error)) throw error
     }
   }
-  return { destroyed, kept: await namesIn(stateDir) }
+  return { destroyed, kept: await unexpected() }
 }
 
-async function destroyAll(backend: SandboxBackend): Promise<number> {
-  const orphans = await backend.list()
+async function destroyAll(backend: SandboxBackend, expected: ReadonlySet<string>): Promise<number> {
+  const orphans = (await backend.list()).filter(({ name }) => !expected.has(name))
   await Promise.all(orphans.map(({ name }) => backend.destroy(name)))
   return orphans.length
 }

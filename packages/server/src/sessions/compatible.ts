@@ -1,27 +1,33 @@
 /**
- * Whether a live sandbox is what a caller asks for now.
+ * Whether an open session is what a caller asks for now.
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { SandboxWish } from '@holdfast/protocol'
-import type { SandboxSpec } from '../sandboxes/spec.ts'
+import type { SessionRow } from '../store/tables/sessions.ts'
 
 /** Only fields that the caller names are compared; throws `session_incompatible` naming those that differ. */
-export function checkCompatible(wish: SandboxWish, spec: SandboxSpec): void {
-  const { limits } = wish
+export function checkCompatible(
+  asked: { readonly wish: SandboxWish; readonly pack?: string | undefined },
+  session: Pick<SessionRow, 'wish' | 'pack'>,
+): void {
+  const { wish } = session
   const differing = [
-    ['image', wish.image, spec.image],
-    ['network', wish.network, spec.network],
-    ['limits.cpus', limits?.cpus, spec.limits.cpus],
-    ['limits.memory_bytes', limits?.memory_bytes, spec.limits.memoryBytes],
-    ['limits.pids', limits?.pids, spec.limits.pids],
-    ['limits.tmp_bytes', limits?.tmp_bytes, spec.limits.tmpBytes],
-    ['limits.open_files', limits?.open_files, spec.limits.openFiles],
-  ].filter(([, wished, actual]) => wished !== undefined && wished !== actual)
+    ['image', asked.wish.image, wish.image],
+    ['network', asked.wish.network, wish.network],
+    ...limitsOf(asked.wish).map(([name, value]) => [`limits.${name}`, value, wish.limits?.[name]] as const),
+    ['pack', asked.pack, session.pack],
+  ].filter(([, asks, has]) => asks !== undefined && asks !== has)
   if (differing.length === 0) return
-  const list = differing.map(([field, wished, actual]) => `${field} (${wished}, but the session has ${actual})`)
-  throw new HoldfastError('session_incompatible', `the session is live with other values of ${list.join(', ')}`, {
+  const list = differing.map(([field, asks, has]) => `${field} (${asks}, but the session has ${has ?? 'none'})`)
+  throw new HoldfastError('session_incompatible', `the session exists with other values of ${list.join(', ')}`, {
     fields: differing.map(([field]) => field),
   })
+}
+
+const LIMITS = ['cpus', 'memory_bytes', 'pids', 'tmp_bytes', 'open_files'] as const
+
+function limitsOf({ limits }: SandboxWish) {
+  return LIMITS.map((name) => [name, limits?.[name]] as const)
 }

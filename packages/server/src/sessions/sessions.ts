@@ -1,121 +1,208 @@
 /**
- * The table of sessions: one per key, in memory.
+ * The promise, put together: sessions that are kept in the store, served by sandboxes, and moved on by time.
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * No lock is shared by sessions: different keys create their sandboxes in parallel, and a warm command is one look into
- * a map. Sandboxes live as long as this server; workspaces stay on disk.
+ * Reads like a table of contents of this folder. What follows from a change (a clean-up, a sandbox to destroy, a deadline to wait
+ * for) follows from the changed row alone, in one place here, so that it is the same whoever changed it and after any crash.
  */
-import { HoldfastError } from '@holdfast/protocol'
-import type { SandboxWish, SessionView } from '@holdfast/protocol'
-import { randomId } from '../home/random-id.ts'
-import { checkExecRequest, execRequest, startCommand } from './command.ts'
-import type { Command, RunningCommand } from './command.ts'
-import { SERVER_RESTARTED, Session } from './session.ts'
-import type { SessionNeeds } from './session.ts'
+import type { SandboxWish } from '@holdfast/protocol'
+import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
+import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
+import type { Store } from '../store/store.ts'
+import { deleteEventsBefore } from '../store/tables/events.ts'
+import { closingSessions, hostedSessions } from '../store/tables/sessions.ts'
+import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
+import { errorText } from '../telemetry/log.ts'
+import type { Log } from '../telemetry/log.ts'
+import { createActivity } from './activity.ts'
+import type { Activity } from './activity.ts'
+import { createAttendance } from './attendance.ts'
+import { SYSTEM } from './caller.ts'
+import { createChanges } from './change.ts'
+import { createClaiming } from './claiming.ts'
+import { createCleanUp } from './clean-up.ts'
+import { createDenials } from './denials.ts'
+import type { EventListeners } from './events/event-listeners.ts'
+import { createEviction } from './eviction.ts'
+import { createCancelling } from './executions/cancelling.ts'
+import { createExecutions } from './executions/executions.ts'
+import { keptSeqOf } from './executions/output-log.ts'
+import { createFleet } from './fleet.ts'
+import { createGetting } from './getting.ts'
+import type { GetOrCreate } from './getting.ts'
+import type { Habitats } from './habitats.ts'
+import { suspend } from './lifecycle/compute.ts'
+import type { SessionTimes } from './lifecycle/creation.ts'
+import { comeDue } from './lifecycle/due.ts'
+import { losing } from './losing.ts'
+import type { PackRules } from './packing.ts'
+import { createProvisioning } from './provisioning.ts'
+import { purge } from './purge.ts'
+import type { Quotas } from './quotas.ts'
+import { createReadiness } from './readiness.ts'
+import { createReaper } from './reaper.ts'
+import { recover } from './recovery.ts'
+import type { Recovered } from './recovery.ts'
+import { createRunning } from './running.ts'
+import type { Running } from './running.ts'
+import type { ServerLease } from './server-lease.ts'
+import { sessionReads } from './session-reads.ts'
+import type { SessionReads } from './session-reads.ts'
+import { createSteering } from './steering.ts'
+import type { Steering } from './steering.ts'
+import { createSweep } from './sweep.ts'
 
-export interface Started extends RunningCommand {
-  readonly executionId: string
-  readonly session: SessionView
-}
-
+/** Old events go a few at a time, with every sweep. */
+const EVENTS_AT_ONCE = 500
 export interface Sessions {
-  /** Gets or makes the session's sandbox, starts the command in it and hands it to `attend`; idle again when that ends. */
-  run<T>(key: string, wish: SandboxWish, command: Command, signal: AbortSignal, attend: (started: Started) => Promise<T>): Promise<T>
-  readonly workCount: number
-  /** Refuses new work, waits up to `drainMs` for what runs, then kills it; destroys every sandbox. */
+  /** Does not wait for its sandbox. */
+  readonly getOrCreate: GetOrCreate
+  readonly reads: SessionReads
+  readonly steering: Steering
+  readonly commands: Running
+  readonly activity: Pick<Activity, 'note'>
+  /** Commands that callers attend at this moment. */
+  readonly attended: number
+  /** Handles what is due now; the timer does so by itself. */
+  sweep(): Promise<void>
+  /** Takes up what an earlier life of this server left. Call it once, before the first request. */
+  recover(): Promise<Recovered>
+  /** Refuses new work, waits up to `drainMs` for attended commands, and lets go of the sandboxes: what runs in them runs on. */
   close(drainMs: number): Promise<void>
 }
 
-export type SessionsNeeds = Omit<SessionNeeds, 'onEmpty' | 'takePlace' | 'stopped'> & { readonly maxSandboxes: number }
+export interface SessionsNeeds {
+  readonly store: Store
+  readonly listeners: EventListeners
+  readonly lease: ServerLease
+  readonly clock: () => number
+  readonly log: Log
+  readonly quotas: Quotas
+  readonly habitats: Habitats
+  /** Which backend new sandboxes are made on. */
+  readonly backend: BackendKind
+  openBackend(kind: BackendKind): Promise<SandboxBackend>
+  readonly live?: LiveOptions
+  readonly outputDirectory: string
+  readonly times: SessionTimes & { readonly isIdleFixed: boolean }
+  readonly packing: PackRules
+  readonly maxSandboxes: number
+  /** Executions at one time in one session. */
+  readonly maxRunning: number
+  /** Whether sandboxes run on when this server stops, or their sessions are suspended. */
+  readonly onStop: 'keep' | 'suspend'
+  readonly eventRetentionMs: number
+  completeWish(wish: SandboxWish): SandboxWish
+  checkWish(wish: SandboxWish, isPacked: boolean): Promise<void>
+}
 
-export function createSessions({ maxSandboxes, ...needs }: SessionsNeeds): Sessions {
-  const table = new Map<string, Session>()
-  const stopped = new AbortController()
+export function createSessions(needs: SessionsNeeds): Sessions {
+  const { store, listeners, lease, clock, log, quotas, habitats, times, packing, outputDirectory, onStop } = needs
+  const { serverId } = lease
+  const placement = { serverId, backend: needs.backend, maxSandboxes: needs.maxSandboxes }
   let isStopping = false
-  let placesTaken = 0
-  let workCount = 0
-  let onDrained: (() => void) | null = null
 
-  const sessionNeeds: SessionNeeds = {
-    ...needs,
-    stopped: stopped.signal,
-    takePlace() {
-      if (placesTaken >= maxSandboxes)
-        throw new HoldfastError('capacity_exhausted', `all ${maxSandboxes} places for sandboxes are taken`, { limit: maxSandboxes })
-      placesTaken += 1
-      return once(() => (placesTaken -= 1))
-    },
-    onEmpty: (key) => table.delete(key),
+  const denials = createDenials(store, clock)
+  const reads = sessionReads(store, denials)
+  const changes = createChanges({ store, listeners, clock, onChanged: follow })
+  const claiming = createClaiming({ store, changes, lease, clock, log })
+  const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
+  const fleet = createFleet({
+    openBackend: needs.openBackend,
+    live: { clock, ...needs.live },
+    onGone: (id) => void lose(id).catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
+  })
+  const reaper = createReaper({ store, fleet, serverId, log })
+  const evict = createEviction({ store, fleet, serverId })
+  const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log })
+  const executions = createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory })
+  const cancelling = createCancelling({ store, executions, clock })
+  const cleanUp = createCleanUp({ store, reads, changes, fleet, evict, provisioning, cancelling, habitats, clock, log })
+  const readiness = createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock })
+  const { completeWish, checkWish } = needs
+  const getting = createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish })
+  const steering = createSteering({ reads, changes, readiness, cancelling })
+  const running = createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory })
+  const activity = createActivity(changes, clock)
+  const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
+  const attended = createAttendance()
+
+  /** What a changed row asks for. Only the server that hosts it acts on it; the others leave it to that one's sweep. */
+  function follow(before: SessionRow | null, session: SessionRow): void {
+    if (session.serverId !== serverId || isStopping) return
+    const earlier = before?.sandboxId ?? null
+    if (earlier !== null && earlier !== session.sandboxId) void reaper.reap(earlier)
+    // At the latest when it is served again; now is when nobody needs it any more.
+    if (earlier !== null && session.state === 'suspended')
+      evict(session).catch((error: unknown) => log.warn('session-not-evicted', { session: session.id, error: errorText(error) }))
+    if (session.state === 'closing') void cleanUp.run(session)
+    if (session.state === 'pending' && before?.state !== 'pending')
+      provisioning.ensure(session).catch((error: unknown) => log.warn('sandbox-not-made', { session: session.id, error: errorText(error) }))
+    if (session.deadlineAt !== null) sweep.expect(session.deadlineAt)
   }
 
-  function sessionOf(key: string): Session {
-    const known = table.get(key)
-    if (known !== undefined) return known
-    const made = new Session(key, sessionNeeds)
-    table.set(key, made)
-    return made
+  async function prepare(): Promise<void> {
+    await activity.flush()
+    await claiming.adopt()
   }
 
-  async function drain(drainMs: number): Promise<void> {
-    if (workCount === 0) return
-    const drained = Promise.withResolvers<void>()
-    onDrained = drained.resolve
-    const timer = setTimeout(drained.resolve, drainMs)
-    await drained.promise
-    clearTimeout(timer)
+  async function handleDue(ref: SessionRef): Promise<boolean> {
+    let isMoved = false
+    const session = await changes.change(ref, { actor: SYSTEM, action: 'session.come-due' }, (row, _transaction, now) => {
+      const due = comeDue(row, now)
+      isMoved = due.session !== row
+      return due
+    })
+    if (isMoved || session.deadlineAt === null || session.deadlineAt > clock()) return isMoved
+    if (session.deadline === 'cleanup') await cleanUp.run(session)
+    if (session.deadline === 'record') await purge({ store, habitats, clock, outputDirectory }, session)
+    return false
+  }
+
+  async function tidy(): Promise<void> {
+    for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
+    await reaper.reapAll()
+    await store.write((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, EVENTS_AT_ONCE), 'process')
   }
 
   return {
-    get workCount() {
-      return workCount
+    reads,
+    steering,
+    activity,
+    getOrCreate: (caller, request, signal) => attended.during(signal, (ended) => getting(caller, request, ended)),
+    commands: {
+      ...running,
+      run: (caller, target, request, signal, attend) =>
+        attended.during(signal, (ended) => running.run(caller, target, request, ended, attend)),
+      start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
     },
-    async run(key, wish, command, signal, attend) {
-      if (isStopping) throw new HoldfastError('server_stopping', 'the server is stopping and takes no new work')
-      checkExecRequest(execRequest(command))
-      workCount += 1
-      const ended = eitherSignal(signal, stopped.signal)
-      try {
-        return await sessionOf(key).use(wish, ended.signal, async ({ sandbox, view }) => {
-          const running = await startCommand(sandbox, command, ended.signal)
-          return attend({ executionId: randomId('exe'), session: view, finish: running.finish })
-        })
-      } finally {
-        ended.release()
-        workCount -= 1
-        if (workCount === 0) onDrained?.()
-      }
+    get attended() {
+      return attended.count
     },
+    sweep: () => sweep.run(),
+    recover: () => recover({ store, serverId, changes, fleet, executions, cancelling, provisioning, cleanUp, reaper, lose, log }),
     async close(drainMs) {
+      await attended.stop(drainMs)
+      await sweep.stop()
+      await activity.flush()
+      if (onStop === 'suspend') await suspendAll()
       isStopping = true
-      await drain(drainMs)
-      stopped.abort()
-      await Promise.all([...table.values()].map((session) => session.close(SERVER_RESTARTED)))
+      provisioning.stop()
+      await cleanUp.stop()
+      await fleet.detach()
     },
   }
-}
 
-/** `AbortSignal.any` keeps every request's signal reachable from the long-lived one until it is collected; this lets go at once. */
-function eitherSignal(request: AbortSignal, server: AbortSignal): { readonly signal: AbortSignal; release(): void } {
-  const either = new AbortController()
-  const abort = () => either.abort()
-  if (request.aborted || server.aborted) abort()
-  request.addEventListener('abort', abort, { once: true })
-  server.addEventListener('abort', abort, { once: true })
-  return {
-    signal: either.signal,
-    release() {
-      request.removeEventListener('abort', abort)
-      server.removeEventListener('abort', abort)
-    },
-  }
-}
-
-function once(action: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (isDone) return
-    isDone = true
-    action()
+  async function suspendAll(): Promise<void> {
+    for (const { id, tenantId, state } of await store.read((sql) => hostedSessions(sql, serverId))) {
+      if (state !== 'idle' && state !== 'active') continue
+      await changes
+        .change({ id, tenantId }, { actor: SYSTEM, action: 'session.suspend' }, (row, _transaction, now) =>
+          suspend(row, 'server_stopped', now),
+        )
+        .catch((error: unknown) => log.warn('session-not-suspended', { session: id, error: errorText(error) }))
+    }
+    await reaper.reapAll()
   }
 }

@@ -1,87 +1,125 @@
 /**
- * Workspaces on disk: the files of a session, and the little that has to outlive its sandbox.
+ * Workspaces on disk: the files of a session. They belong to the session and outlive its sandbox.
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * `<workspaces>/<hash of the key>/files` is mounted at `/workspace`; `session.json` beside it remembers the id and the incarnation,
- * so that a kept disk is never presented as a fresh one, nor a new sandbox as the old one. The directory is named by a
- * hash because the key is a caller's text: replaced characters would let `a/b` and `a:b` meet.
+ * `<workspaces>/<session id>/files` is mounted at `/workspace`. Named by the server's own id, never by a caller's text. Directories
+ * without a session are never removed: a home may have been given another database.
  */
-import { createHash } from 'node:crypto'
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { HoldfastError, SandboxWish } from '@holdfast/protocol'
-import { z } from 'zod'
+import { HoldfastError } from '@holdfast/protocol'
+import type { WorkspaceVerdict } from '@holdfast/protocol'
 import { randomId } from '../home/random-id.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 
-const SessionRecord = z.object({
-  id: z.string(),
-  key: z.string(),
-  /** How many sandboxes have served it so far. */
-  incarnation: z.int().min(0),
-  /** What the caller asked for when its sandbox was made; the next sandbox is made alike. */
-  wish: SandboxWish,
-  /** Why the last sandbox ended, in words for a notice; absent while one lives, and after a crash of the server. */
-  endReason: z.string().optional(),
-})
-export type SessionRecord = Readonly<z.output<typeof SessionRecord>>
-
 export interface Workspace {
-  readonly record: SessionRecord
   /** The host directory to mount. */
   readonly files: string
+  readonly verdict: WorkspaceVerdict
 }
 
 export interface Workspaces {
-  /** The kept one of this key, or a new one. */
-  open(key: string): Promise<Workspace>
-  save(record: SessionRecord): Promise<void>
-  /** Removes a workspace that never had a sandbox; a used one stays. */
-  discardUnused(key: string): Promise<void>
+  /** The kept one, or a new one; `lost` when there should have been one. The same incarnation is told the same again. */
+  open(sessionId: string, incarnation: number, hadOne: boolean): Promise<Workspace>
+  /** Written down before the new one is made, so that no crash makes it pass for the old one. */
+  noteLoss(sessionId: string, incarnation: number): Promise<void>
+  isLossNoted(sessionId: string, incarnation: number): Promise<boolean>
+  /** Moves files out of the way that were not the session's last ones: another server has served it since. Told as a loss. */
+  setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void>
+  /** The files here are those of this incarnation from now on. */
+  noteServed(sessionId: string, incarnation: number): Promise<void>
+  /** Removes it, whatever modes its owner gave to its directories. Safe to repeat. */
+  remove(sessionId: string): Promise<void>
 }
 
-export function createWorkspaces(directory: string, user: SandboxUser): Workspaces {
-  const placeOf = (key: string) => join(directory, createHash('sha256').update(key).digest('hex').slice(0, 40))
+const SESSION_ID = /^ses_[0-9a-z]{16}$/
 
-  async function save(record: SessionRecord): Promise<void> {
-    const path = join(placeOf(record.key), 'session.json')
-    await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 })
-    await rename(`${path}.new`, path)
+export function createWorkspaces(directory: string, user: SandboxUser): Workspaces {
+  function placeOf(sessionId: string): string {
+    if (!SESSION_ID.test(sessionId)) throw new HoldfastError('internal', 'a session id is not what the server makes')
+    return join(directory, sessionId)
+  }
+  const lossNote = (sessionId: string, incarnation: number) => join(placeOf(sessionId), `lost-before-${incarnation}`)
+
+  async function noteLoss(sessionId: string, incarnation: number): Promise<void> {
+    await mkdir(lossNote(sessionId, incarnation), { recursive: true, mode: 0o700 })
+  }
+
+  const isLossNoted = (sessionId: string, incarnation: number) => isDirectory(lossNote(sessionId, incarnation))
+
+  const servedNote = (sessionId: string) => join(placeOf(sessionId), 'served')
+
+  async function noteServed(sessionId: string, incarnation: number): Promise<void> {
+    await mkdir(placeOf(sessionId), { recursive: true, mode: 0o700 })
+    await writeFile(`${servedNote(sessionId)}.new`, String(incarnation), { mode: 0o600 })
+    await rename(`${servedNote(sessionId)}.new`, servedNote(sessionId))
+  }
+
+  /** Incarnations follow one another, so what served neither this one nor the one before is too old. */
+  async function setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void> {
+    const served = Number((await readFile(servedNote(sessionId), 'utf8').catch(missing)) ?? 0)
+    if (served === 0 || served >= incarnation - 1) return
+    await noteLoss(sessionId, incarnation)
+    await rename(files, join(placeOf(sessionId), `before-${incarnation}-${randomId('old')}`)).catch(missing)
   }
 
   return {
-    save,
-    async open(key) {
-      const place = placeOf(key)
+    noteServed,
+    setAsideIfStale,
+    async open(sessionId, incarnation, hadOne) {
+      const place = placeOf(sessionId)
       const files = join(place, 'files')
-      const kept = await readRecord(join(place, 'session.json'))
-      if (kept !== null) return { record: kept, files }
-      await mkdir(files, { recursive: true, mode: 0o700 })
-      if (process.getuid?.() === 0) await chown(files, user.uid, user.gid)
-      const record: SessionRecord = { id: randomId('ses'), key, incarnation: 0, wish: {} }
-      await save(record)
-      return { record, files }
+      await setAsideIfStale(sessionId, incarnation, files)
+      if (!(await isDirectory(files))) {
+        if (hadOne) await noteLoss(sessionId, incarnation)
+        // In place only once it is its user's: what stands there is taken as it is.
+        const making = join(place, 'making')
+        await mkdir(making, { recursive: true, mode: 0o700 })
+        if (process.getuid?.() === 0) await chown(making, user.uid, user.gid)
+        await rename(making, files)
+      }
+      await noteServed(sessionId, incarnation)
+      return { files, verdict: (await isLossNoted(sessionId, incarnation)) ? 'lost' : 'intact' }
     },
-    async discardUnused(key) {
-      const place = placeOf(key)
-      const kept = await readRecord(join(place, 'session.json'))
-      if (kept?.incarnation === 0) await rm(place, { recursive: true, force: true })
+    noteLoss,
+    isLossNoted,
+    async remove(sessionId) {
+      const place = placeOf(sessionId)
+      const doomed = join(directory, `.doomed-${sessionId}`)
+      // Out of sight in one step: half a workspace is never taken for a whole one.
+      await rename(place, doomed).catch(missing)
+      await removeTree(doomed)
     },
   }
 }
 
-async function readRecord(path: string): Promise<SessionRecord | null> {
-  let content: string
+function missing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+async function isDirectory(path: string): Promise<boolean> {
   try {
-    content = await readFile(path, 'utf8')
+    return (await stat(path)).isDirectory()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
     throw error
   }
+}
+
+async function removeTree(path: string): Promise<void> {
   try {
-    return SessionRecord.parse(JSON.parse(content))
-  } catch (cause) {
-    throw new HoldfastError('internal', `the session record ${path} cannot be read`, {}, { cause })
+    await rm(path, { recursive: true, force: true })
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
+    await openUp(path)
+    await rm(path, { recursive: true, force: true })
   }
+}
+
+/** A server that is not root cannot empty directories whose owner took its own rights away. */
+async function openUp(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) return
+  await chmod(path, 0o700)
+  for (const name of await readdir(path)) await openUp(join(path, name))
 }

@@ -6,6 +6,8 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { sessionsMigration } from './migrations/0001-sessions.ts'
+import { idempotencyMigration } from './migrations/0002-idempotency.ts'
+import { sessionKeysMigration } from './migrations/0003-session-keys.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -15,7 +17,11 @@ export interface Migration {
 }
 
 /** In order, without gaps. What has been released is never changed again. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'sessions', statements: sessionsMigration }]
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: 'sessions', statements: sessionsMigration },
+  { version: 2, name: 'idempotency', statements: idempotencyMigration },
+  { version: 3, name: 'session-keys', statements: sessionKeysMigration },
+]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */
 const ADVISORY_LOCK = 4_720_331_905

@@ -1,30 +1,52 @@
 /**
- * `POST /v1/exec`: wire in, one call to the sessions, wire out; as one JSON answer or as a stream of events.
+ * `POST /v1/exec`: the main job in one call, as one JSON answer or as a stream of events.
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { CAPTURE_BYTES, ExecBody } from '@holdfast/protocol'
-import type { ExecResult } from '@holdfast/protocol'
-import type { Context } from 'hono'
+import { CAPTURE_BYTES, ExecBody, ExecResult } from '@holdfast/protocol'
 import { OutputCapture } from '../../sessions/output-capture.ts'
-import type { Sessions, Started } from '../../sessions/sessions.ts'
+import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { Running, Started, Target } from '../../sessions/running.ts'
+import { commandOf, START_ERRORS } from './commands.ts'
+import { wantsEvents } from './event-stream.ts'
 import { executionEvents } from './exec-events.ts'
 import { exitEvent } from './exit-event.ts'
-import { parseJsonBody } from './json-body.ts'
-import type { RestEnvironment } from './rest.ts'
+import { json, route } from './route.ts'
+import type { Route } from './route.ts'
+import { CREATE_ERRORS } from './session-requests.ts'
 
-export function execRoute(sessions: Sessions) {
-  return async (c: Context<RestEnvironment>): Promise<Response> => {
-    const body = parseJsonBody(ExecBody, await c.req.text())
-    const { session, image, network, limits, cwd, env, stdin } = body
-    const argv = body.argv ?? ['/bin/sh', '-c', body.command ?? '']
-    const command = { argv, cwd, env, stdin, timeoutMs: body.timeout_ms }
-    const signal = c.req.raw.signal
+export interface ExecNeeds {
+  readonly commands: Pick<Running, 'run'>
+  readonly scopes: ScopePolicy
+}
 
-    const run = <T>(attend: (started: Started) => Promise<T>) => sessions.run(session, { image, network, limits }, command, signal, attend)
-    const isStream = c.req.header('accept')?.includes('text/event-stream') === true
-    return isStream ? executionEvents(run, c.var.requestId) : c.json(await run(captured))
-  }
+export function execRoutes({ commands, scopes }: ExecNeeds): readonly Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/exec',
+      summary: 'Run a command in the session of a conversation, which is made if need be',
+      authorization: 'exec',
+      body: ExecBody,
+      answers: {
+        200: json('ExecResult', ExecResult, 'What it printed and how it ended', 'started, then stdout and stderr, then exit or error'),
+      },
+      errors: [...CREATE_ERRORS, ...START_ERRORS],
+      async handle(call) {
+        const { body } = call
+        const request = { command: commandOf(body), expectedIncarnation: body.expected_incarnation }
+        const run = <T>(attend: (started: Started) => Promise<T>) =>
+          commands.run(call.caller, targetOf(body, scopes), request, call.signal, attend)
+        return wantsEvents(call) ? executionEvents(run, call) : { status: 200, body: await run(captured) }
+      },
+    }),
+  ]
+}
+
+function targetOf({ session, session_id: id, scope, variables, image, network, limits }: ExecBody, scopes: ScopePolicy): Target {
+  if (id !== undefined) return { id }
+  const key = session === undefined ? scopes.resolve({ scope, variables }) : scopes.resolveKey(session)
+  return { key, wish: { image, network, limits } }
 }
 
 async function captured(started: Started): Promise<ExecResult> {

@@ -4,8 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import type { ExecExitEvent } from '@holdfast/protocol'
-import type { CommandEnd } from '../../sessions/command.ts'
-import type { Started } from '../../sessions/sessions.ts'
+import type { CommandEnd, Started } from '../../sessions/running.ts'
 
 export function exitEvent(started: Started, end: CommandEnd): ExecExitEvent {
   return {

@@ -7,8 +7,10 @@
  * that names only the request id.
  */
 import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { ErrorCode } from '@holdfast/protocol'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
+import type { Reply } from './route.ts'
 
 const RETRY_AFTER_SECONDS = '1'
 
@@ -17,14 +19,21 @@ export function problemDocument(error: unknown, requestId: string) {
   const known = isHoldfastError(error)
     ? error
     : new HoldfastError('internal', 'the server failed to handle this request', {}, { cause: error })
-  return { ...known.toProblem(), request_id: requestId }
+  return { ...known.toProblem(), details: { ...known.details }, request_id: requestId }
 }
 
-export function problemResponse(error: unknown, requestId: string, log: Log): Response {
+/** The same, and the log has what a caller must not see. */
+export function loggedProblem(error: unknown, requestId: string, log: Log) {
   const document = problemDocument(error, requestId)
   if (document.status >= 500) log.error('request-failed', { request_id: requestId, code: document.code, error: errorText(error) })
-  const headers: Record<string, string> = { 'content-type': 'application/problem+json', 'x-request-id': requestId }
-  if (ERRORS[document.code].retry === 'after-delay') headers['retry-after'] = RETRY_AFTER_SECONDS
-  if (document.code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
-  return new Response(JSON.stringify(document), { status: document.status, headers })
+  return document
+}
+
+export function problemReply(error: unknown, requestId: string, log: Log): Reply & { readonly code: ErrorCode } {
+  const document = loggedProblem(error, requestId, log)
+  const { code, status } = document
+  const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
+  if (ERRORS[code].retry === 'after-delay') headers['retry-after'] = RETRY_AFTER_SECONDS
+  if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
+  return { status, body: document, headers, code }
 }

@@ -1,65 +1,87 @@
 /**
- * The REST door: host and origin check, request id, key, body limit, routes, problem documents.
+ * Every route of the REST door, in the order in which the document shows them, and the door over them.
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { HoldfastError } from '@holdfast/protocol'
-import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
-import type { Authenticate } from '../../access/authenticate.ts'
-import { checkOrigin } from '../../access/listen-address.ts'
-import type { CheckHost } from '../../access/listen-address.ts'
-import { randomId } from '../../home/random-id.ts'
+import type { Hono } from 'hono'
+import { z } from 'zod'
+import type { Keys } from '../../access/keys.ts'
+import type { Tenants } from '../../access/tenants.ts'
+import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { EventListeners } from '../../sessions/events/event-listeners.ts'
+import { createEventReader } from '../../sessions/events/read-events.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
-import type { Log } from '../../telemetry/log.ts'
-import { execRoute } from './exec-route.ts'
-import { problemResponse } from './problems.ts'
+import type { Webhooks } from '../../sessions/webhooks/webhooks.ts'
+import type { Store } from '../../store/store.ts'
+import { auditRoutes } from './audit-routes.ts'
+import { restDoor } from './door.ts'
+import type { DoorNeeds } from './door.ts'
+import { eventRoutes } from './event-routes.ts'
+import { execRoutes } from './exec-route.ts'
+import { executionRoutes } from './execution-routes.ts'
+import { factRoutes } from './fact-routes.ts'
+import type { FactRoutesNeeds } from './fact-routes.ts'
+import { healthRoutes } from './health-routes.ts'
+import type { HealthNeeds } from './health-routes.ts'
+import { keyRoutes } from './key-routes.ts'
+import { openApiDocument } from './openapi.ts'
+import { createPages } from './page-tokens.ts'
+import { json, publicRoute } from './route.ts'
+import type { Route } from './route.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { steeringRoutes } from './steering-routes.ts'
+import { tenantRoutes } from './tenant-routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
 
-const BODY_LIMIT_BYTES = 2 * 1024 * 1024
-
-export interface RestEnvironment {
-  readonly Variables: { requestId: string }
-}
-
-export interface RestNeeds {
+export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, HealthNeeds {
+  readonly store: Store
   readonly sessions: Sessions
-  readonly authenticate: Authenticate
-  readonly checkHost: CheckHost
-  readonly health: () => { readonly backend: string; readonly version: string }
-  readonly log: Log
+  readonly tenants: Tenants
+  readonly keys: Keys
+  readonly webhooks: Webhooks
+  readonly scopes: ScopePolicy
+  readonly listeners: EventListeners
+  /** Signs page tokens; servers on one database have the same. */
+  readonly pageKey: Uint8Array
+  /** Of this software, for the document. */
+  readonly release: string
 }
 
-export function restApp({ sessions, authenticate, checkHost, health, log }: RestNeeds): Hono<RestEnvironment> {
-  const app = new Hono<RestEnvironment>()
-
-  app.use(async (c, next) => {
-    c.set('requestId', randomId('req'))
-    checkHost(c.req.header('host'))
-    checkOrigin(c.req.header('origin'), c.req.header('host'))
-    await next()
-  })
-  app.use('/v1/*', async (c, next) => {
-    authenticate({ authorization: c.req.header('authorization'), apiKey: c.req.header('x-api-key') })
-    await next()
-  })
-  app.use('/v1/*', bodyLimit({ maxSize: BODY_LIMIT_BYTES, onError: refuseLargeBody }))
-
-  app.get('/healthz', (c) => c.json({ status: 'ok', ...health() }))
-  app.post('/v1/exec', execRoute(sessions))
-
-  app.notFound((c) =>
-    problemResponse(
-      new HoldfastError('not_found', `there is nothing at ${c.req.method} ${c.req.path.slice(0, 255)}`),
-      c.var.requestId,
-      log,
-    ),
-  )
-  app.onError((error, c) => problemResponse(error, c.var.requestId, log))
-  return app
+/** The route table. */
+export function restRoutes(needs: RouteNeeds): readonly Route[] {
+  const { store, sessions, listeners, release } = needs
+  const pages = createPages({ key: needs.pageKey })
+  const { commands, steering } = sessions
+  const routes: readonly Route[] = [
+    ...execRoutes({ commands, scopes: needs.scopes }),
+    ...sessionRoutes({ sessions, scopes: needs.scopes, listeners, pages }),
+    ...steeringRoutes({ steering }),
+    ...executionRoutes({ commands, listeners, pages }),
+    ...eventRoutes({ events: createEventReader({ store, listeners }) }),
+    ...auditRoutes({ store, pages }),
+    ...factRoutes(needs),
+    ...tenantRoutes({ tenants: needs.tenants, pages }),
+    ...keyRoutes({ keys: needs.keys, pages }),
+    ...webhookRoutes({ webhooks: needs.webhooks }),
+    ...healthRoutes(needs),
+  ]
+  return [...routes, documentRoute((own) => openApiDocument([...routes, own], release))]
 }
 
-function refuseLargeBody(): never {
-  throw new HoldfastError('payload_too_large', `the body is larger than ${BODY_LIMIT_BYTES} bytes (2 MiB)`, {
-    limit_bytes: BODY_LIMIT_BYTES,
+export function restApp(needs: RouteNeeds & Omit<DoorNeeds, 'routes'>): Hono<{ Variables: { requestId: string } }> {
+  return restDoor({ ...needs, routes: restRoutes(needs) })
+}
+
+/** The document speaks of itself too. */
+function documentRoute(write: (own: Route) => Readonly<Record<string, unknown>>): Route {
+  let document: Record<string, unknown> | null = null
+  const own: Route = publicRoute({
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This document',
+    answers: { 200: json('OpenApi', z.record(z.string(), z.unknown()), 'OpenAPI 3.1') },
+    errors: [],
+    handle: async () => ({ status: 200, body: (document ??= { ...write(own) }) }),
   })
+  return own
 }

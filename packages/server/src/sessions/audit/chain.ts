@@ -8,7 +8,6 @@
  * chain per server: docs/adr/0011-events-and-audit.md
  */
 import { hash as digest } from 'node:crypto'
-import { randomId } from '../../home/random-id.ts'
 import type { Transaction } from '../../store/store.ts'
 import { insertAudit } from '../../store/tables/audit.ts'
 import type { AuditRow } from '../../store/tables/audit.ts'
@@ -32,7 +31,7 @@ export async function appendAudit(
   head: ChainHead,
   record: AuditRecord,
   at: number,
-  id: string = randomId('aud'),
+  id: string | null = null,
 ): Promise<ChainHead> {
   const { tenantId, chain } = head
   const draft = { chain, seq: head.seq + 1, id, tenantId, at, body: JSON.stringify(record), previous: head.hash }

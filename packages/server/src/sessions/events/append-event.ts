@@ -7,7 +7,6 @@
  * users and leaves the server; nothing secret and no command text may go into it.
  */
 import type { EventType, SessionState } from '@holdfast/protocol'
-import { randomId } from '../../home/random-id.ts'
 import type { Transaction } from '../../store/store.ts'
 import { insertEvent } from '../../store/tables/events.ts'
 import type { Actor } from '../caller.ts'
@@ -49,6 +48,6 @@ export interface NewEvent {
 /** One INSERT; wakes who listens to the session or its tenant once it is committed. */
 export async function appendEvent(transaction: Transaction, event: NewEvent, listeners: EventListeners): Promise<void> {
   const { tenantId, sessionId } = event
-  await insertEvent(transaction, { ...event, id: randomId('evt'), body: JSON.stringify(event.body) })
+  await insertEvent(transaction, { ...event, body: JSON.stringify(event.body) })
   transaction.afterCommit(() => listeners.wake(tenantId, sessionId))
 }

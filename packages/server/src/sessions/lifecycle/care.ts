@@ -50,6 +50,7 @@ export interface Transfer {
 export function transfer(session: SessionRow, { owner, ownerGroup, expectedVersion }: Transfer): Step {
   checkLive(session)
   checkVersion(session, expectedVersion)
+  if (owner === session.owner && ownerGroup === session.ownerGroup) return unchanged(session)
   if (session.packKey !== null)
     throw new HoldfastError('invalid_state', 'a packed session shares its sandbox with others of its owner and cannot be given away')
   return step(session, { owner, ownerGroup }, { type: 'session.transferred', data: { from_owner: session.owner, to_owner: owner } })
@@ -62,6 +63,7 @@ export interface Labels {
 }
 
 export function relabel(session: SessionRow, { labels, metadata, expectedVersion }: Labels): Step {
+  checkLive(session)
   checkVersion(session, expectedVersion)
   return step(session, { labels: labels ?? session.labels, metadata: metadata ?? session.metadata }, { type: 'session.updated' })
 }

@@ -23,8 +23,10 @@ export interface Closing {
 
 export function beginClosing(session: SessionRow, closing: Closing, now: number): Step {
   const { reason, detail, drainMs = 0 } = closing
-  const isEscalation = session.state === 'closing' && session.closeReason === 'release' && reason === 'cancel'
+  const isEscalation = isDraining(session, now) && session.closeReason === 'release' && reason === 'cancel'
   if (!isLive(session.state) && !isEscalation) return unchanged(session)
+  // Nothing outlives its lifetime, not even by draining.
+  const drainUntil = Math.min(now + drainMs, session.lifetimeAt ?? Number.POSITIVE_INFINITY)
   return step(
     session,
     {
@@ -33,7 +35,7 @@ export function beginClosing(session: SessionRow, closing: Closing, now: number)
       closeReason: reason,
       closeDetail: detail,
       closingAt: now,
-      drainUntil: session.running > 0 && drainMs > 0 ? now + drainMs : null,
+      drainUntil: session.running > 0 && drainUntil > now ? drainUntil : null,
       workspaceOnClose: closing.workspace ?? session.workspaceOnClose,
       failure: closing.failure ?? session.failure,
     },

@@ -9,11 +9,10 @@
 import { HoldfastError } from '@holdfast/protocol'
 import type { SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
 import type { SessionRow } from '../../store/tables/sessions.ts'
-import { beginClosing, finishClosing } from './closing.ts'
+import { beginClosing, isDraining } from './closing.ts'
 import { noticeOf } from './notice.ts'
 import { checkLive, checkNotHeld } from './refusals.ts'
 import { isLive } from './state.ts'
-import { isClosed } from './state.ts'
 import { step, unchanged } from './step.ts'
 import type { EventDraft, Step } from './step.ts'
 
@@ -59,7 +58,7 @@ export function failToStart(
 export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'sandbox_lost'>, now: number): Step {
   if (session.state === 'suspended') return unchanged(session)
   checkLive(session)
-  if (reason === 'idle') checkNotHeld(session)
+  if (reason !== 'server_stopped') checkNotHeld(session)
   if (session.running > 0)
     throw new HoldfastError('session_busy', `${session.running} executions run in this session`, { running: session.running })
   if (session.state === 'pending') throw new HoldfastError('session_unavailable', 'the session is just being made ready')
@@ -69,7 +68,10 @@ export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'san
 /** Its sandbox is gone. What ran in it is marked as lost in the same transaction. */
 export function loseSandbox(session: SessionRow, sandboxId: string, now: number): Step {
   const isServed = session.state === 'idle' || session.state === 'active'
-  if (!isServed || session.sandboxId !== sandboxId) return unchanged(session)
+  if (session.sandboxId !== sandboxId) return unchanged(session)
+  // Work that it waited for will not end any more.
+  if (isDraining(session, now)) return step(session, { running: 0 })
+  if (!isServed) return unchanged(session)
   return letGo({ ...session, running: 0 }, 'sandbox_lost', now, { type: 'session.suspended', reason: 'sandbox_lost' })
 }
 

@@ -7,11 +7,13 @@
 import { HoldfastError } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
+import type { Visible } from './sessions.ts'
 
 export interface AuditRow {
   readonly chain: string
   readonly seq: number
-  readonly id: string
+  /** Only of a record that is looked up by it: an anchor. Any other is known by its chain and place. */
+  readonly id: string | null
   readonly tenantId: string
   readonly at: number
   readonly body: string
@@ -28,9 +30,7 @@ export async function insertAudit(transaction: Transaction, row: AuditRow): Prom
 
 /** Locks the tenant's row until the transaction ends. */
 export async function lockTenantHead(transaction: Transaction, tenantId: string): Promise<{ readonly seq: number; readonly hash: string }> {
-  // Weaker than FOR UPDATE: whoever inserted a row that refers to this tenant holds its key, and two such would wait for each other.
-  const lock = transaction.dialect === 'sqlite' ? '' : 'FOR NO KEY UPDATE'
-  const row = await transaction.get(`SELECT audit_seq, audit_hash FROM tenants WHERE id = ? ${lock}`, tenantId)
+  const row = await transaction.get(`SELECT audit_seq, audit_hash FROM tenants WHERE id = ? ${transaction.forUpdate}`, tenantId)
   if (row === undefined) throw new HoldfastError('internal', `there is no tenant ${tenantId} to write an audit record for`)
   const read = new RowReader('tenants', row)
   return { seq: read.number('audit_seq'), hash: read.text('audit_hash') }
@@ -67,6 +67,24 @@ export async function auditAfter(sql: Sql, { chain, seq }: AuditCursor, limit: n
     const cursor = { chain: row['chain'] ?? null, seq: row['seq'] ?? null }
     return { cursor, chain: String(cursor.chain), seq: Number(cursor.seq), row: auditOf(row) }
   })
+}
+
+/** Newest first, of one chain or of all of a tenant's; for somebody who sees a part of the tenant, those of visible sessions. */
+export async function listAudit(
+  sql: Sql,
+  visible: Visible,
+  chain: string | null,
+  after: Pick<AuditRow, 'at' | 'chain' | 'seq'> | null,
+  limit: number,
+): Promise<readonly AuditRow[]> {
+  const seen = visibleChains(visible)
+  const ofChain = chain === null ? '' : 'AND chain = ?'
+  const from = after === null ? '' : 'AND (at, chain, seq) < (?, ?, ?)'
+  const rows = await sql.all(
+    `SELECT * FROM audit WHERE ${seen.text} ${ofChain} ${from} ORDER BY at DESC, chain DESC, seq DESC LIMIT ?`,
+    ...[...seen.values, ...(chain === null ? [] : [chain]), ...(after === null ? [] : [after.at, after.chain, after.seq]), limit],
+  )
+  return rows.map(readAudit)
 }
 
 export async function findAudit(sql: Sql, id: string): Promise<AuditRow | null> {
@@ -122,20 +140,33 @@ export async function deleteAuditOf(transaction: Transaction, chain: string, lim
 
 const OVER = ['released', 'cancelled', 'expired', 'failed']
 
+function visibleChains({ tenantId, owner, groups }: Visible): { readonly text: string; readonly values: readonly string[] } {
+  if (owner === null) return { text: 'tenant_id = ?', values: [tenantId] }
+  const ofGroups = groups.length === 0 ? '' : ` OR owner_group IN (${groups.map(() => '?').join(', ')})`
+  return {
+    text: `tenant_id = ? AND chain IN (SELECT id FROM sessions WHERE tenant_id = ? AND (owner = ?${ofGroups}))`,
+    values: [tenantId, tenantId, owner, ...groups],
+  }
+}
+
 function auditOf(row: Row): AuditRow | null {
-  const read = new RowReader('audit', row)
   try {
-    return {
-      chain: read.text('chain'),
-      seq: read.number('seq'),
-      id: read.text('id'),
-      tenantId: read.text('tenant_id'),
-      at: read.number('at'),
-      body: read.text('body'),
-      previous: read.text('previous'),
-      hash: read.text('hash'),
-    }
+    return readAudit(row)
   } catch {
     return null
+  }
+}
+
+function readAudit(row: Row): AuditRow {
+  const read = new RowReader('audit', row)
+  return {
+    chain: read.text('chain'),
+    seq: read.number('seq'),
+    id: read.textOrNull('id'),
+    tenantId: read.text('tenant_id'),
+    at: read.number('at'),
+    body: read.text('body'),
+    previous: read.text('previous'),
+    hash: read.text('hash'),
   }
 }

@@ -10,8 +10,8 @@ import { RowReader } from '../row-reader.ts'
 import type { Dialect, Row, Sql, SqlValue, Transaction } from '../store.ts'
 import type { Visible } from './sessions.ts'
 
-export interface EventRow {
-  readonly id: string
+/** What is stored of one. */
+export interface NewEventRow {
   readonly tenantId: string
   readonly sessionId: string
   readonly seq: number
@@ -20,22 +20,27 @@ export interface EventRow {
   readonly body: string
 }
 
+/** As it is read back, with the id that follows from its session and place: unique without an index of its own. */
+export interface EventRow extends NewEventRow {
+  readonly id: string
+}
+
 /** One INSERT. The transaction holds the session's row, so that no other event of it can come in between. */
-export async function insertEvent(transaction: Transaction, event: EventRow): Promise<void> {
-  const { id, tenantId, sessionId, seq, type, at, body } = event
+export async function insertEvent(transaction: Transaction, event: NewEventRow): Promise<void> {
+  const { tenantId, sessionId, seq, type, at, body } = event
   if (transaction.dialect === 'sqlite') {
     await transaction.run(
-      'INSERT INTO events (id, tenant_id, session_id, seq, type, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ...[id, tenantId, sessionId, seq, type, at, body],
+      'INSERT INTO events (tenant_id, session_id, seq, type, at, body) VALUES (?, ?, ?, ?, ?, ?)',
+      ...[tenantId, sessionId, seq, type, at, body],
     )
     return
   }
   // A transaction may have got its number before it waited for the session's row. Taking the number of the session's last event
   // where that is higher keeps the events of a session in order.
   await transaction.run(
-    `INSERT INTO events (id, tenant_id, session_id, seq, type, at, body, xact) VALUES (?, ?, ?, ?, ?, ?, ?,
+    `INSERT INTO events (tenant_id, session_id, seq, type, at, body, xact) VALUES (?, ?, ?, ?, ?, ?,
       GREATEST(pg_current_xact_id(), (SELECT xact FROM events WHERE session_id = ? AND seq = ?)))`,
-    ...[id, tenantId, sessionId, seq, type, at, body, sessionId, seq - 1],
+    ...[tenantId, sessionId, seq, type, at, body, sessionId, seq - 1],
   )
 }
 
@@ -101,9 +106,11 @@ export async function lastPlace(sql: Sql, tenantId: string): Promise<EventPlace>
 
 /** Where a visible event stands, or `null`. */
 export async function placeOfEvent(sql: Sql, visible: Visible, id: string): Promise<EventPlace | null> {
+  const named = /^evt_([0-9a-z]+)_([1-9][0-9]{0,14})$/.exec(id)
+  if (named === null) return null
   const seen = visibleEvents(visible)
-  const text = `SELECT position, ${ORDER[sql.dialect].xact} AS place_xact FROM events WHERE ${seen.text} AND id = ?`
-  const row = await sql.get(text, ...seen.values, id)
+  const text = `SELECT position, ${ORDER[sql.dialect].xact} AS place_xact FROM events WHERE ${seen.text} AND session_id = ? AND seq = ?`
+  const row = await sql.get(text, ...seen.values, `ses_${named[1]}`, Number(named[2]))
   return row === undefined ? null : placeOf(row)
 }
 
@@ -178,11 +185,13 @@ function visibleEvents(visible: Visible): Condition {
 
 function eventOf(row: Row): EventRow {
   const read = new RowReader('events', row)
+  const sessionId = read.text('session_id')
+  const seq = read.number('seq')
   return {
-    id: read.text('id'),
+    id: `evt_${sessionId.replace(/^ses_/, '')}_${seq}`,
     tenantId: read.text('tenant_id'),
-    sessionId: read.text('session_id'),
-    seq: read.number('seq'),
+    sessionId,
+    seq,
     type: read.text('type'),
     at: read.number('at'),
     body: read.text('body'),

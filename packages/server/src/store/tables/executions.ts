@@ -96,6 +96,20 @@ export async function insertExecution(transaction: Transaction, execution: Execu
   return (await transaction.run(`INSERT INTO executions (${COLUMNS}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
 }
 
+/** Its guest has not got all of its input yet. */
+export async function notePendingInput(transaction: Transaction, id: string): Promise<void> {
+  await transaction.run(`UPDATE executions SET input_pending = 1 WHERE id = ?`, id)
+}
+
+export async function noteWholeInput(transaction: Transaction, id: string): Promise<void> {
+  await transaction.run(`UPDATE executions SET input_pending = 0 WHERE id = ?`, id)
+}
+
+export async function isInputPending(sql: Sql, id: string): Promise<boolean> {
+  const row = await sql.get(`SELECT input_pending FROM executions WHERE id = ?`, id)
+  return row !== undefined && new RowReader('executions', row).number('input_pending') === 1
+}
+
 /** The first end counts: gives the status that is stored, or `null` when it had ended before. What was killed on request is `cancelled`. */
 export async function endExecution(
   transaction: Transaction,
@@ -108,6 +122,16 @@ export async function endExecution(
   const { status, exitCode, signal, endedAt, durationMs, outputSeq, output, isKilled = false } = end
   const row = await transaction.get(text, isKilled ? 1 : 0, status, exitCode, signal, endedAt, durationMs, outputSeq, output, id)
   return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
+}
+
+/** What it printed, for an end that was written by somebody who did not know. */
+export async function addOutputOfEnded(
+  transaction: Transaction,
+  id: string,
+  { outputSeq, output }: Pick<ExecutionEnd, 'outputSeq' | 'output'>,
+): Promise<boolean> {
+  const text = `UPDATE executions SET output_seq = ?, output = ? WHERE id = ? AND status <> 'running' AND output IS NULL AND output_seq <= ?`
+  return (await transaction.run(text, outputSeq, output, id, outputSeq)) === 1
 }
 
 /** Written down before anything is killed, so that a restart goes on with it. `false` when it has ended. */

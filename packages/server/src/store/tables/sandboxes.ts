@@ -93,6 +93,20 @@ export async function quarantineSandbox(transaction: Transaction, id: string): P
   return (await transaction.run(text, id)) === 1
 }
 
+/** Those on one server that sessions of this key share and something may run in. */
+export async function sandboxesOfPack(sql: Sql, packKey: string, serverId: string): Promise<readonly SandboxRow[]> {
+  const text = `SELECT * FROM sandboxes WHERE pack_key = ? AND server_id = ? AND state IN ('ready', 'quarantined')`
+  return (await sql.all(text, packKey, serverId)).map(parse)
+}
+
+/** Nobody else can move in from here on. `false` when others than this session are in it. */
+export async function closeSandboxToOthers(transaction: Transaction, id: string, sessionId: string): Promise<boolean> {
+  await transaction.get(`SELECT id FROM sandboxes WHERE id = ? ${transaction.forUpdate}`, id)
+  const text = `UPDATE sandboxes SET state = CASE WHEN state = 'ending' THEN 'ending' ELSE 'quarantined' END, version = version + 1
+    WHERE id = ? AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sandbox_id = sandboxes.id AND sessions.id <> ?)`
+  return (await transaction.run(text, id, sessionId)) === 1
+}
+
 /** Those of a server that no session names, and those already on their way out. */
 export async function unboundSandboxes(sql: Sql, serverId: string): Promise<readonly string[]> {
   const text = `SELECT id FROM sandboxes WHERE server_id = ?

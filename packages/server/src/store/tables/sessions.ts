@@ -4,21 +4,27 @@
  * Stands beside the flow. There is no update without a condition: a change names the row as it was read, and answers
  * whether that still stood. Every question names the tenant, except the server's own about what it hosts.
  */
-import {
-  CLOSE_REASONS,
-  DEADLINES,
-  PENDING_REASONS,
-  SandboxWish,
-  SESSION_STATES,
-  SUSPEND_REASONS,
-  WORKSPACE_VERDICTS,
-} from '@holdfast/protocol'
-import type { CloseReason, Deadline, PendingReason, SessionState, SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
+import { CLOSE_REASONS, DEADLINES, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from '@holdfast/protocol'
+import type { CloseReason, Deadline, PendingReason, SandboxWish, SessionState, SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
 import { z } from 'zod'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
 
 const TextMap = z.record(z.string(), z.string())
+/** As it was accepted once: bounds that a later version draws otherwise do not make it wrong. */
+const StoredWish = z.object({
+  image: z.string().optional(),
+  network: z.enum(['off', 'on']).optional(),
+  limits: z
+    .object({
+      cpus: z.number().nullable().optional(),
+      memory_bytes: z.number().nullable().optional(),
+      pids: z.number().nullable().optional(),
+      tmp_bytes: z.number().optional(),
+      open_files: z.number().optional(),
+    })
+    .optional(),
+})
 const Failure = z.object({ code: z.string(), message: z.string() })
 /** What a clean-up did. `verified` is false when something could not be proved gone. */
 const Cleanup = z.object({
@@ -132,7 +138,7 @@ function parse(row: Row): SessionRow {
     heldBy: read.textOrNull('held_by'),
     heldReason: read.textOrNull('held_reason'),
 
-    wish: read.json('wish', SandboxWish),
+    wish: read.json('wish', StoredWish),
     pack: read.textOrNull('pack'),
     packKey: read.textOrNull('pack_key'),
     packUid: read.numberOrNull('pack_uid'),
@@ -205,6 +211,8 @@ export interface SessionFilter {
   readonly states?: readonly SessionState[]
   readonly owner?: string
   readonly keyHash?: string
+  /** As people read it: several sessions of one owner may have had it. */
+  readonly key?: string
   readonly sandboxId?: string
 }
 
@@ -236,6 +244,7 @@ export async function listSessions(
   }
   equal('owner', filter.owner)
   equal('key_hash', filter.keyHash)
+  equal('key', filter.key)
   equal('sandbox_id', filter.sandboxId)
   if (after !== null) {
     conditions.push('(created_at < ? OR (created_at = ? AND id < ?))')
@@ -252,7 +261,10 @@ export async function dueSessions(sql: Sql, serverId: string, now: number, limit
   return (await sql.all(text, serverId, now, limit)).map(ref)
 }
 
-/** What is due on servers whose promise ended before that time, the longest overdue first. */
+/**
+ * What is to end and is on servers whose promise ended before that time, the longest overdue first. One that would only be suspended
+ * is left as it is for as long as its suspended files would be kept: its server may come back, and with it the files.
+ */
 export async function abandonedSessions(
   sql: Sql,
   serverId: string,
@@ -261,7 +273,10 @@ export async function abandonedSessions(
   limit: number,
 ): Promise<readonly SessionRow[]> {
   const text = `SELECT sessions.* FROM sessions JOIN servers ON servers.id = sessions.server_id
-    WHERE servers.id <> ? AND servers.alive_until < ? AND sessions.deadline_at <= ? ORDER BY sessions.deadline_at LIMIT ?`
+    WHERE servers.id <> ? AND servers.alive_until < ?
+      AND sessions.deadline_at <= ? - CASE deadline WHEN 'idle' THEN retention_ms
+        WHEN 'drained' THEN idle_ms + retention_ms WHEN 'provision' THEN idle_ms + retention_ms ELSE 0 END
+    ORDER BY sessions.deadline_at LIMIT ?`
   return (await sql.all(text, serverId, deadBefore, now, limit)).map(parse)
 }
 
@@ -327,8 +342,14 @@ function ref(row: Row): SessionRef {
   return { id: read.text('id'), tenantId: read.text('tenant_id') }
 }
 
+const columns = new Map<string, string>()
+
 function columnOf(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const known = columns.get(name)
+  if (known !== undefined) return known
+  const column = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  columns.set(name, column)
+  return column
 }
 
 function sqlValueOf(value: unknown): SqlValue {

@@ -1,13 +1,16 @@
 /** The REST door: what it lets in, how it answers, how it refuses. Behind it stands a stand-in that prints what it is given. */
 import { ExecResult, HoldfastError } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
-import { authenticator } from '../../access/authenticate.ts'
+import { createAuthenticator } from '../../access/authenticate.ts'
+import { callerOf } from '../../access/authorize.ts'
 import { hostCheck } from '../../access/listen-address.ts'
 import type { OutputChunk } from '../../guest/inside.ts'
-import type { Command, CommandEnd } from '../../sessions/command.ts'
-import type { Sessions } from '../../sessions/sessions.ts'
+import { scopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { CommandEnd, Running, RunRequest, Target } from '../../sessions/running.ts'
 import { jsonLog } from '../../telemetry/log.ts'
-import { restApp } from './rest.ts'
+import { restDoor } from './door.ts'
+import { execRoutes } from './exec-route.ts'
+import { healthRoutes } from './health-routes.ts'
 
 const KEY = 'the-key-of-this-test'
 const COMPLETED: CommandEnd = { exitCode: 0, signal: null, status: 'completed', durationMs: 3 }
@@ -20,26 +23,32 @@ interface Script {
 }
 
 function door(script: Script = {}) {
-  const calls: { key: string; wish: object; command: Command }[] = []
+  const calls: { target: Target; request: RunRequest; owner: string }[] = []
   const lines: string[] = []
-  const sessions: Sessions = {
-    workCount: 0,
-    close: async () => {},
-    async run(key, wish, command, _signal, attend) {
-      calls.push({ key, wish, command })
+  const commands: Pick<Running, 'run'> = {
+    async run(caller, target, request, _signal, attend) {
+      calls.push({ target, request, owner: caller.owner })
       if (script.failure !== undefined) throw script.failure
       return attend({
         executionId: 'exe_1',
-        session: { id: 'ses_1', key, incarnation: 1, workspace: 'intact' },
+        session: { id: 'ses_1', key: 'id' in target ? 'k' : target.key.key, incarnation: 1, workspace: 'intact' },
         finish: (onChunk) => play(script, onChunk),
       })
     },
   }
-  const app = restApp({
-    sessions,
-    authenticate: authenticator({ matches: (candidate) => candidate === KEY }),
+  const app = restDoor({
+    routes: [
+      ...execRoutes({ commands, scopes: scopePolicy({}) }),
+      ...healthRoutes({ health: () => ({ backend: 'bubblewrap', version: '0.8' }), checkReady: async () => {} }),
+    ],
+    authenticate: createAuthenticator({
+      adminKey: { matches: (candidate) => candidate === KEY },
+      keys: { find: async () => null },
+      tenants: { policyOf: async () => null },
+    }),
+    callerOf: async (principal) => callerOf(principal, { admin_exec: false }),
     checkHost: hostCheck('127.0.0.1'),
-    health: () => ({ backend: 'bubblewrap', version: '0.8' }),
+    idempotency: { once: async (_request, perform) => ({ reply: await perform(), isRepeated: false }) },
     log: jsonLog('debug', (line) => lines.push(line)),
   })
   const send = (path: string, init: Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> } = {}) =>
@@ -111,17 +120,48 @@ describe('what exec takes', () => {
     const { exec, calls } = door()
     await exec({ session: 's', command: 'echo $HOME', timeout_ms: 5, network: 'on' })
     await exec({ session: 's', argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x' })
-    expect(calls[0]).toEqual({ key: 's', wish: { network: 'on' }, command: { argv: ['/bin/sh', '-c', 'echo $HOME'], timeoutMs: 5 } })
-    expect(calls[1]?.command).toEqual({ argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x', timeoutMs: 30_000 })
+    expect(calls[0]).toMatchObject({
+      owner: 'admin',
+      target: { key: { key: 's' }, wish: { network: 'on' } },
+      request: { command: { argv: ['/bin/sh', '-c', 'echo $HOME'], timeoutMs: 5 } },
+    })
+    expect(calls[1]?.request.command).toEqual({ argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x', timeoutMs: 30_000 })
+  })
+
+  test('a session is named by its id, by a key, or by a scope and its variables', async () => {
+    const { exec, calls } = door()
+    await exec({ session_id: 'ses_1', command: 'true', expected_incarnation: 3 })
+    await exec({ scope: 'chat', variables: { launcher_type: 'group', launcher_id: 123456 }, command: 'true' })
+    await exec({ variables: { launcher_type: 'group', launcher_id: '123456' }, command: 'true' })
+    await exec({ session: 'group_123456', command: 'true' })
+    expect(calls[0]).toMatchObject({ target: { id: 'ses_1' }, request: { expectedIncarnation: 3 } })
+    const keys = calls.slice(1).map(({ target }) => ('id' in target ? null : target.key))
+    expect(keys.map((key) => key?.key)).toEqual(['group_123456', 'group_123456', 'group_123456'])
+    expect(keys[0]?.keyHash).toBe(keys[1]?.keyHash)
+    expect(keys[0]?.keyHash).not.toBe(keys[2]?.keyHash)
+  })
+
+  test('a service speaks for a user, who then owns what is made', async () => {
+    const { exec, calls } = door()
+    await exec({ session: 's', command: 'true' }, { 'x-holdfast-on-behalf-of': 'ada', 'x-holdfast-groups': 'lab, math' })
+    expect(calls[0]?.owner).toBe('ada')
   })
 
   test.each([
     ['{', /the body is not valid JSON/],
-    ['', /the body is empty/],
+    ['', /command: give exactly one of command/],
+    ['"text"', /expected object/],
     ['[]', /expected object/],
-    [{ command: 'true' }, /session: must be a string/],
+    [{ command: 'true' }, /session: give exactly one of session \(a key\), session_id, and scope/],
+    [{ session: 's', session_id: 'ses_1', command: 'true' }, /session: give exactly one of session/],
+    [{ session: 5, command: 'true' }, /session: must be a string/],
+    [{ scope: 'nothing', command: 'true' }, /scope: must be one of global, chat/],
+    [
+      { scope: 'chat', variables: { launcher_id: '1' }, expected_incarnation: 0, command: 'true' },
+      /expected_incarnation: must be at least 1/,
+    ],
     [{ session: '', command: 'true' }, /session: must not be empty/],
-    [{ session: 'x'.repeat(257), command: 'true' }, /session: must be at most 256/],
+    [{ session: 'x'.repeat(1025), command: 'true' }, /session: must be at most 1024/],
     [{ session: 's' }, /command: give exactly one of command/],
     [{ session: 's', command: 'a', argv: ['a'] }, /command: give exactly one of command/],
     [{ session: 's', argv: [] }, /argv: must name at least the program/],
@@ -149,6 +189,17 @@ describe('what exec takes', () => {
       hint: expect.stringMatching(/\w/),
       request_id: expect.stringMatching(/^req_/),
     })
+    expect(calls).toEqual([])
+  })
+
+  test('a body that is not text is 400, and runs nothing', async () => {
+    const { send, calls } = door()
+    const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])
+    for (const more of [{}, { 'content-length': '5' }]) {
+      const response = await send('/v1/exec', { method: 'POST', body, headers: { 'x-api-key': KEY, ...more } })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ title: 'the body is not valid UTF-8' })
+    }
     expect(calls).toEqual([])
   })
 

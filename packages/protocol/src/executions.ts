@@ -1,0 +1,72 @@
+/**
+ * Executions on the wire: commands that are left to run, and what they printed.
+ */
+import { z } from 'zod'
+import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
+import { queryNumber } from './paging.ts'
+import { EXECUTION_STATUSES } from './session-words.ts'
+import { GraceMs } from './sessions.ts'
+
+export const MAXIMUM_OUTPUT_BYTES = 1024 * 1024
+
+export const StartExecutionBody = z
+  .strictObject({
+    ...CommandShape,
+    /** Left out: it may run for as long as its session. */
+    timeout_ms: TimeoutMs.optional(),
+  })
+  .refine(namesOneCommand, ONE_COMMAND)
+
+export const CancelExecutionBody = z.strictObject({ grace_ms: GraceMs.optional() })
+
+export const ExecutionView = z.object({
+  id: z.string(),
+  session_id: z.string(),
+  sandbox_id: z.string(),
+  incarnation: z.int(),
+  /** `process`: named and long-lived. */
+  kind: z.enum(['command', 'process']),
+  name: z.string().nullable(),
+  /** Who started it. */
+  actor: z.string(),
+  timeout_ms: z.int().nullable(),
+  status: z.enum(EXECUTION_STATUSES),
+  exit_code: z.int().nullable(),
+  signal: z.string().nullable(),
+  /** Bytes of both streams that were printed, kept or not; of a running one, those of its start. */
+  output_seq: z.int(),
+  cancel_requested_at: z.iso.datetime().nullable(),
+  started_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().nullable(),
+  duration_ms: z.number().nullable(),
+})
+export type ExecutionView = z.output<typeof ExecutionView>
+
+export const OutputQuery = z.strictObject({
+  after: queryNumber(0, Number.MAX_SAFE_INTEGER).prefault('0').meta({ description: 'What was printed after so many bytes.' }),
+  limit_bytes: queryNumber(1, MAXIMUM_OUTPUT_BYTES)
+    .prefault(`${MAXIMUM_OUTPUT_BYTES}`)
+    .meta({ description: 'Of one page; a stream has no limit.' }),
+  encoding: z
+    .enum(['text', 'base64'], { error: 'must be "text" or "base64"' })
+    .default('text')
+    .meta({ description: 'text replaces what is not UTF-8, also a character that is cut at the edge of a page; base64 is exact.' }),
+})
+
+export const OutputPieceView = z.object({
+  channel: z.enum(['stdout', 'stderr']),
+  data: z.string(),
+  /** Bytes of both streams up to the end of this piece. */
+  seq: z.int(),
+})
+
+export const OutputPageView = z.object({
+  items: z.array(OutputPieceView),
+  /** Bytes that are not kept any more and therefore in no piece. */
+  skipped_bytes: z.int(),
+  /** What to give as `after` to go on. */
+  seq: z.int(),
+  /** Everything that was printed so far; there is more to read while this is larger than `seq`. */
+  end_seq: z.int(),
+})
+export type OutputPageView = z.output<typeof OutputPageView>

@@ -1,0 +1,72 @@
+/**
+ * What a server offers, on the wire: its health, its backends, its scopes, and how much of everything somebody may have.
+ */
+import { z } from 'zod'
+import { Subject } from './keys.ts'
+import { LANGUAGES, SCOPE_NAMES } from './scopes.ts'
+
+export const HealthView = z.object({ status: z.literal('ok'), backend: z.string(), version: z.string() })
+export const ReadyView = z.object({ status: z.literal('ready') })
+
+const CapabilitiesView = z.object({
+  limits: z.object({ cpus: z.boolean(), memory: z.boolean(), pids: z.boolean() }),
+  network_on: z.boolean(),
+  images: z.boolean(),
+  writable_root: z.boolean(),
+  several_users: z.boolean(),
+  packing: z.boolean(),
+  /** For each `false` above: the reason and what would change it. */
+  reasons: z.record(z.string(), z.string()),
+})
+
+export const BackendView = z.object({
+  kind: z.string(),
+  /** New sandboxes are made on this one. */
+  chosen: z.boolean(),
+  available: z.boolean(),
+  version: z.string().nullable(),
+  capabilities: CapabilitiesView.nullable(),
+  /** Why it is not available, and what would change that. */
+  reason: z.string().nullable(),
+  fix: z.string().nullable(),
+})
+export type BackendView = z.output<typeof BackendView>
+export const BackendList = z.object({ items: z.array(BackendView) })
+
+export const ScopesQuery = z.strictObject({
+  lang: z.enum(LANGUAGES, { error: `must be one of ${LANGUAGES.join(', ')}` }).optional(),
+})
+export const ScopeList = z.object({
+  /** Of the labels and descriptions. */
+  language: z.enum(LANGUAGES),
+  /** The scope of requests that name none. */
+  default: z.string(),
+  /** Taken instead of whatever a request asks for; `null` where none is forced. */
+  forced: z.string().nullable(),
+  items: z.array(
+    z.object({
+      name: z.enum(SCOPE_NAMES),
+      template: z.string(),
+      label: z.string(),
+      description: z.string(),
+      idle_seconds: z.int(),
+    }),
+  ),
+})
+export type ScopeList = z.output<typeof ScopeList>
+
+export const QuotasQuery = z.strictObject({
+  owner: Subject.optional().meta({ description: 'Another than the caller’s, for those who see the tenant.' }),
+})
+export const QuotaList = z.object({
+  owner: z.string(),
+  items: z.array(
+    z.object({
+      quota: z.enum(['open_sessions', 'open_sessions_per_owner', 'compute_sessions', 'compute_sessions_per_owner']),
+      limit: z.int().nullable(),
+      /** `null` where it would tell how much others use. */
+      used: z.int().nullable(),
+    }),
+  ),
+})
+export type QuotaList = z.output<typeof QuotaList>

@@ -1,0 +1,217 @@
+/**
+ * Sessions on the wire: what is asked for, what is told, and what may be done to one.
+ */
+import { z } from 'zod'
+import { SandboxWish } from './exec.ts'
+import { Group, Subject } from './keys.ts'
+import { PagingShape } from './paging.ts'
+import { ScopeRequest, SessionKey } from './scopes.ts'
+import { CLOSE_REASONS, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from './session-words.ts'
+import { ProfileName, Seconds } from './tenants.ts'
+
+export const MAXIMUM_LABELS = 32
+export const MAXIMUM_METADATA = 64
+export const MAXIMUM_METADATA_BYTES = 16 * 1024
+export const MAXIMUM_WAIT_MS = 60_000
+export const MAXIMUM_GRACE_MS = 60_000
+export const MAXIMUM_DRAIN_SECONDS = 3600
+
+const isPlainText = (text: string) => text.isWellFormed() && !/\p{Cc}/u.test(text)
+const LABEL_NAME = 'a name must be 1 to 63 letters, digits, ".", "_", "/" and "-", and begin with a letter or digit'
+const LABEL_VALUE = 'must be text of at most 63 characters without control characters'
+const METADATA_VALUE = 'must be text without NUL and broken Unicode'
+
+const LabelName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/, { error: LABEL_NAME })
+const Labels = z
+  .record(LabelName, z.string({ error: LABEL_VALUE }).max(63, { error: LABEL_VALUE }).refine(isPlainText, { error: LABEL_VALUE }), {
+    error: (issue) => (issue.code === 'invalid_key' ? LABEL_NAME : 'must be an object'),
+  })
+  .refine((labels) => Object.keys(labels).length <= MAXIMUM_LABELS, { error: `must be at most ${MAXIMUM_LABELS} labels` })
+const Metadata = z
+  .record(
+    LabelName,
+    z.string({ error: METADATA_VALUE }).refine((text) => text.isWellFormed() && !text.includes('\0'), { error: METADATA_VALUE }),
+    { error: (issue) => (issue.code === 'invalid_key' ? LABEL_NAME : 'must be an object') },
+  )
+  .refine((metadata) => Object.keys(metadata).length <= MAXIMUM_METADATA, { error: `must be at most ${MAXIMUM_METADATA} entries` })
+  .refine((metadata) => new TextEncoder().encode(JSON.stringify(metadata)).length <= MAXIMUM_METADATA_BYTES, {
+    error: `must be at most ${MAXIMUM_METADATA_BYTES} bytes altogether`,
+  })
+
+/** How long a session lives; what is left out is the scope's or the server's, and a tenant's ceilings hold anyway. */
+export const SessionTimesWish = z.strictObject({
+  /** What happens to one that had no work for `idle_seconds`: its sandbox is given up and its workspace kept, or it ends. */
+  on_idle: z.enum(['suspend', 'release'], { error: 'must be "suspend" or "release"' }).optional(),
+  idle_seconds: Seconds.optional(),
+  /** Ends unless it is refreshed; `null` for no lease. */
+  lease_seconds: Seconds.nullable().optional(),
+  lifetime_seconds: Seconds.nullable().optional(),
+  /** How long a suspended one is kept. */
+  retention_seconds: Seconds.optional(),
+})
+
+const OnClose = z.enum(['delete', 'keep'], { error: 'must be "delete" or "keep"' })
+
+export const CreateSessionBody = z
+  .strictObject({
+    /** The caller's name for the conversation. */
+    key: SessionKey.optional(),
+    /** Or what the key is made from. */
+    ...ScopeRequest.shape,
+    /** Another than the caller's needs the right to create for others. */
+    owner: Subject.optional(),
+    owner_group: Group.nullable().optional(),
+    ...SandboxWish.shape,
+    labels: Labels.optional(),
+    metadata: Metadata.optional(),
+    times: SessionTimesWish.optional(),
+    /** A packing profile: the sandbox may be shared with sessions of the same kind and owner. */
+    pack: ProfileName.optional(),
+    /** What becomes of the workspace when the session ends. */
+    workspace_on_close: OnClose.optional(),
+    /** For how long the answer may wait until the session is ready. */
+    wait_ms: z
+      .int({ error: 'must be a whole number of milliseconds' })
+      .min(0, { error: 'must be at least 0' })
+      .max(MAXIMUM_WAIT_MS, { error: `must be at most ${MAXIMUM_WAIT_MS}` })
+      .default(0),
+  })
+  .refine(({ key, scope, variables }) => (key === undefined) !== ((scope ?? variables) === undefined), {
+    error: 'give exactly one of key, and scope with its variables',
+    path: ['key'],
+  })
+export type CreateSessionBody = z.output<typeof CreateSessionBody>
+export type CreateSessionBodyInput = z.input<typeof CreateSessionBody>
+
+const STATE_PROBLEM = `must be one or more of ${SESSION_STATES.join(', ')}, with commas`
+
+export const ListSessionsQuery = z.strictObject({
+  state: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(SESSION_STATES, { error: STATE_PROBLEM })).max(SESSION_STATES.length, { error: STATE_PROBLEM }))
+    .optional()
+    .meta({ description: 'One or more states, with commas.' }),
+  owner: Subject.optional(),
+  key: SessionKey.optional(),
+  sandbox: z
+    .string()
+    .max(64, { error: 'must be at most 64 characters' })
+    .regex(/^\w*$/, { error: 'must be the id of a sandbox' })
+    .optional(),
+  ...PagingShape,
+})
+
+export const UpdateSessionBody = z
+  .strictObject({ labels: Labels.optional(), metadata: Metadata.optional() })
+  .refine(({ labels, metadata }) => labels !== undefined || metadata !== undefined, { error: 'give labels, metadata or both' })
+
+export const RefreshSessionBody = z.strictObject({
+  /** A new length of the lease; without it the present one counts from now. */
+  lease_seconds: Seconds.optional(),
+  /** A refresh moves the end of a lease to a later time only, unless this is `true`. */
+  allow_shorten: z.boolean({ error: 'must be true or false' }).default(false),
+})
+
+export const ReleaseSessionBody = z.strictObject({
+  /** What to do about running work: wait for it, refuse, or kill it. */
+  if_busy: z.enum(['wait', 'fail', 'kill'], { error: 'must be "wait", "fail" or "kill"' }).default('wait'),
+  /** For how long to wait. */
+  drain_seconds: z
+    .int({ error: 'must be a whole number of seconds' })
+    .min(0, { error: 'must be at least 0' })
+    .max(MAXIMUM_DRAIN_SECONDS, { error: `must be at most ${MAXIMUM_DRAIN_SECONDS}` })
+    .optional(),
+  workspace: OnClose.optional(),
+})
+
+export const TransferSessionBody = z.strictObject({ owner: Subject, owner_group: Group.nullable().default(null) })
+
+export const HoldSessionBody = z.strictObject({
+  reason: z
+    .string()
+    .max(255, { error: 'must be at most 255 characters' })
+    .refine(isPlainText, { error: 'must be one line of text' })
+    .optional(),
+})
+
+/** Between asking a program to end and killing it. */
+export const GraceMs = z
+  .int({ error: 'must be a whole number of milliseconds' })
+  .min(0, { error: 'must be at least 0' })
+  .max(MAXIMUM_GRACE_MS, { error: `must be at most ${MAXIMUM_GRACE_MS}` })
+
+export const CancelWorkBody = z.strictObject({
+  /** Whether named processes end too. */
+  processes: z.boolean({ error: 'must be true or false' }).default(false),
+  grace_ms: GraceMs.optional(),
+})
+
+/** What was ended. `verified`: nothing of it runs any more. */
+export const KilledView = z.object({ executions: z.int(), killed: z.int(), verified: z.boolean() })
+
+const Moment = z.iso.datetime()
+
+export const SessionRecord = z.object({
+  id: z.string(),
+  key: z.string(),
+  /** The rule that made the key; `null` for a key that the caller named. */
+  scope: z.string().nullable(),
+  owner: z.string(),
+  owner_group: z.string().nullable(),
+  state: z.enum(SESSION_STATES),
+  pending_reason: z.enum(PENDING_REASONS).nullable(),
+  suspend_reason: z.enum(SUSPEND_REASONS).nullable(),
+  close_reason: z.enum(CLOSE_REASONS).nullable(),
+  /** What led to its end: a deadline's name, `caller`, or an error code. */
+  close_detail: z.string().nullable(),
+  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  /** Grows by one whenever the sandbox behind the session is another one. */
+  incarnation: z.int(),
+  workspace: z.enum(WORKSPACE_VERDICTS),
+  /** After a change: what survived and what did not, for the model. */
+  notice: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+  metadata: z.record(z.string(), z.string()),
+  image: z.string().nullable(),
+  network: z.enum(['off', 'on']).nullable(),
+  limits: z.object({
+    cpus: z.number().nullable(),
+    memory_bytes: z.int().nullable(),
+    pids: z.int().nullable(),
+    tmp_bytes: z.int().nullable(),
+    open_files: z.int().nullable(),
+  }),
+  pack: z.string().nullable(),
+  sandbox_id: z.string().nullable(),
+  /** Executions and named processes that run now. */
+  running: z.int(),
+  /** No work and no resume until an operator lets it go. */
+  held: z.object({ at: Moment, by: z.string().nullable(), reason: z.string().nullable() }).nullable(),
+  on_idle: z.enum(['suspend', 'release']),
+  workspace_on_close: OnClose,
+  /** When it ends if nothing happens; `null` for never, or for one that has ended. */
+  expires_at: Moment.nullable(),
+  expires_reason: z.enum(['idle', 'lease', 'lifetime', 'retention']).nullable(),
+  deadlines: z.object({ idle_at: Moment.nullable(), lease_at: Moment.nullable(), lifetime_at: Moment.nullable() }),
+  created_at: Moment,
+  created_by: z.string(),
+  activity_at: Moment,
+  suspended_at: Moment.nullable(),
+  closed_at: Moment.nullable(),
+  /** What was cleaned up when it closed; `verified` is false when something could not be proved gone. */
+  cleanup: z
+    .object({
+      executions: z.int(),
+      killed: z.int(),
+      verified: z.boolean(),
+      sandbox: z.enum(['none', 'destroyed', 'kept', 'quarantined']),
+      workspace: z.enum(['deleted', 'kept']),
+    })
+    .nullable(),
+  /** The number of its last event: where to go on when older ones are gone. */
+  event_seq: z.int(),
+  /** Also the ETag. */
+  version: z.int(),
+})
+export type SessionRecord = z.output<typeof SessionRecord>

@@ -1,0 +1,162 @@
+/**
+ * A whole server without sockets, for tests of the REST door: the real plane on SQLite in memory, over real guests without a sandbox.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * Every answer that passes through `send` is compared with what its row of the route table declares.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ProblemDocument } from '@holdfast/protocol'
+import type { CreateKeyBodyInput } from '@holdfast/protocol'
+import { CreateKeyBody } from '@holdfast/protocol'
+import { expect } from 'vitest'
+import { BARE_CAPABILITIES, bareGuestBackend } from '../../../../../../test/model/bare-guest-backend.ts'
+import { createAuthenticator } from '../../../access/authenticate.ts'
+import { hostCheck } from '../../../access/listen-address.ts'
+import { ADMIN_KEY_ID, DEFAULT_TENANT_ID } from '../../../access/principal.ts'
+import type { Principal } from '../../../access/principal.ts'
+import { loadConfig } from '../../../config.ts'
+import { openHome } from '../../../home/home.ts'
+import { openSessionPlane } from '../../../session-plane.ts'
+import { migrate } from '../../../store/migrate.ts'
+import { openSqliteStore } from '../../../store/sqlite/sqlite-store.ts'
+import { jsonLog } from '../../../telemetry/log.ts'
+import { restDoor } from '../door.ts'
+import { createIdempotency } from '../idempotency.ts'
+import { errorsOf } from '../openapi.ts'
+import { restRoutes } from '../rest.ts'
+import type { Route } from '../route.ts'
+
+export const ADMIN_KEY = 'the-key-of-the-administrator'
+export const ADDRESS = 'http://127.0.0.1:5410'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** Parsed; empty for none. */
+  readonly body: Record<string, unknown>
+  /** A field of the body as text, for the next path. */
+  field(name: string): string
+}
+
+export interface Sending {
+  readonly method?: string
+  readonly body?: unknown
+  readonly key?: string | null
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export type Laboratory = Awaited<ReturnType<typeof openLaboratory>>
+
+export async function openLaboratory(environment: Readonly<Record<string, string>> = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-rest-'))
+  const config = loadConfig({}, { HOLDFAST_HOME: directory, ...environment })
+  const home = openHome(directory)
+  const store = await openSqliteStore(':memory:')
+  await migrate(store)
+  const sockets = join(directory, 'sockets')
+  mkdirSync(sockets)
+  const backend = bareGuestBackend(config.guestPath, sockets)
+  const logged: string[] = []
+  const log = jsonLog('info', (line) => logged.push(line))
+  // Time goes on by itself and can be pushed.
+  let pushedMs = 0
+  const clock = () => Date.now() + pushedMs
+  const chosen = { backend, version: 'test', capabilities: BARE_CAPABILITIES, passedOver: [] }
+  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: async () => backend, url: null, clock, log })
+
+  const routes = restRoutes({
+    ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
+    listeners: plane.listeners,
+    pageKey: plane.keyFor('page tokens'),
+    quotas: config.quotas,
+    scopeRules: { default: 'chat', forced: null },
+    chosenBackend: backend.kind,
+    probeBackends: async () => [{ kind: backend.kind, probe: await backend.probe() }],
+    health: () => ({ backend: backend.kind, version: 'test' }),
+    checkReady: async () => {},
+    release: '0.0.0',
+  })
+  const openDoor = () =>
+    restDoor({
+      routes,
+      authenticate: createAuthenticator({ adminKey: { matches: (key) => key === ADMIN_KEY }, keys: plane.keys, tenants: plane.tenants }),
+      callerOf: plane.callerOf,
+      checkHost: hostCheck('127.0.0.1'),
+      idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
+      log,
+    })
+  let door = openDoor()
+
+  const request = (path: string, { method = 'GET', body, key = ADMIN_KEY, headers = {}, signal }: Sending = {}) =>
+    door.request(`${ADDRESS}${path}`, {
+      method,
+      headers: { host: '127.0.0.1:5410', ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+
+  async function send(path: string, sending: Sending = {}): Promise<Answer> {
+    const response = await request(path, sending)
+    const answer = await answerOf(response)
+    checkAgainst(routes, sending.method ?? 'GET', path, answer)
+    return answer
+  }
+
+  const admin: Principal = {
+    ...{ tenantId: DEFAULT_TENANT_ID, subject: 'admin', groups: [], role: 'platform_admin', kind: 'service' },
+    ...{ keyId: ADMIN_KEY_ID, onBehalfOf: null },
+  }
+  return {
+    ...{ plane, store, routes, logged, admin, clock, request, send },
+    post: (path: string, body: unknown, sending: Sending = {}) => send(path, { method: 'POST', body, ...sending }),
+    /** A key of somebody new. */
+    async keyOf(wish: Partial<CreateKeyBodyInput> & { readonly subject: string }, tenantId = DEFAULT_TENANT_ID): Promise<string> {
+      const body = CreateKeyBody.parse({ name: wish.subject, ...wish })
+      return (await plane.keys.create({ ...admin, tenantId }, body)).key
+    },
+    /** Another life of the door: what it was at is nobody's any more. */
+    reopen() {
+      door = openDoor()
+    },
+    push(milliseconds: number) {
+      pushedMs += milliseconds
+    },
+    async close() {
+      await plane.close(0)
+      await backend.endAll()
+      await store.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text()
+  const body = (text === '' ? {} : JSON.parse(text)) as Record<string, string>
+  const field = (name: string) => body[name] ?? 'null'
+  return { status: response.status, headers: Object.fromEntries(response.headers), text, body, field }
+}
+
+/** What came is one of the answers or one of the errors that the row declares. */
+function checkAgainst(routes: readonly Route[], method: string, path: string, { status, headers, body, text }: Answer): void {
+  const pathname = path.replace(/\?.*/, '')
+  const route = routes.find((each) => each.method === method && new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname))
+  expect(headers['x-request-id']).toMatch(/^req_/)
+  if (route === undefined) return
+  const payload = route.answers[status]
+  if (payload === undefined) {
+    expect(headers['content-type']).toBe('application/problem+json')
+    const problem = ProblemDocument.parse(body)
+    expect(problem.request_id).toBe(headers['x-request-id'] ?? '')
+    expect([...errorsOf(route)], `${method} ${route.path} answered ${text}`).toContain(problem.code)
+    return
+  }
+  if (payload.schema === null) return expect(text).toBe('')
+  // Parsing drops what is not declared: nothing may be dropped.
+  expect(payload.schema.parse(body)).toEqual(body)
+}

@@ -1,0 +1,35 @@
+/**
+ * A good request for every route, so that a walk over the table reaches every handler.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ */
+import type { Route } from '../route.ts'
+import type { Sending } from './laboratory.ts'
+
+const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'>>> = {
+  'POST /v1/exec': { body: { session_id: '{id}', command: 'true', cwd: '/' } },
+  'POST /v1/sessions': { body: { key: 'another' } },
+  'PATCH /v1/sessions/{id}': { body: { labels: { colour: 'red' } } },
+  'POST /v1/sessions/{id}/transfer': { body: { owner: 'zoe' }, headers: { 'if-match': '"1"' } },
+  'POST /v1/sessions/{id}/executions': { body: { command: 'true', cwd: '/' } },
+  'POST /v1/tenants': { body: { name: 'third' } },
+  'PUT /v1/tenants/{id}/policy': { body: {}, headers: { 'if-match': '"1"' } },
+  'PUT /v1/tenants/{id}/quotas': { body: {}, headers: { 'if-match': '"1"' } },
+  'POST /v1/keys': { body: { name: 'k', subject: 's' } },
+  'POST /v1/webhooks': { body: { url: 'https://example.com/hook' } },
+}
+
+/** Where and what to send, with these ids in the places of the path's parameters. */
+export function sampleOf(
+  { method, path }: Route,
+  ids: Readonly<Record<string, string>>,
+): { readonly path: string; readonly sending: Sending } {
+  const { body, headers = {} } = SAMPLES[`${method} ${path}`] ?? {}
+  const fill = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '')
+  const text = body === undefined ? undefined : fillBody(JSON.stringify(body), ids)
+  return { path: fill(path), sending: { method, headers, ...(text === undefined ? {} : { body: text }) } }
+}
+
+function fillBody(text: string, ids: Readonly<Record<string, string>>): string {
+  return text.replace('{id}', ids['id'] ?? '')
+}

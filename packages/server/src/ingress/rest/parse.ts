@@ -1,0 +1,46 @@
+/**
+ * What a request carries → what its schemas say, or `invalid_request` naming the field.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ */
+import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import type { FieldProblem } from '@holdfast/protocol'
+import type { z } from 'zod'
+
+/** An empty body is that of an empty object. */
+export function parseBody<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  return checked(schema, text.trim() === '' ? {} : parseJson(text))
+}
+
+export function parsePath<S extends z.ZodType>(schema: S, params: Readonly<Record<string, string>>): z.output<S> {
+  return checked(schema, params)
+}
+
+/** A parameter that is not known, or given twice, is refused by its name. */
+export function parseQuery<S extends z.ZodType>(schema: S, query: URLSearchParams): z.output<S> {
+  const values = new Map<string, string>()
+  for (const [name, value] of query) {
+    if (values.has(name)) throw refusal([{ field: name, problem: 'is given more than once' }])
+    values.set(name, value)
+  }
+  return checked(schema, Object.fromEntries(values))
+}
+
+function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw refusal(fieldProblems(parsed.error))
+}
+
+function refusal(problems: readonly FieldProblem[]): HoldfastError {
+  return new HoldfastError('invalid_request', problemSentence(problems), { problems })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HoldfastError('invalid_request', `the body is not valid JSON: ${reason}`, {}, { cause })
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The parameters in paths.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ */
+import { z } from 'zod'
+
+/** Of whatever the server has made. Whether there is such a thing is another question. */
+const Id = z.string().regex(/^\w{1,64}$/, { error: 'must be an id: 1 to 64 letters, digits and "_"' })
+
+export const OneId = z.strictObject({ id: Id })
+export const ExecutionIds = z.strictObject({ id: Id, execution: Id })

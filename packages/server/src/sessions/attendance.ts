@@ -1,0 +1,63 @@
+/**
+ * Callers that are being served: counted, waited for when the server stops, and then ended.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ */
+import { HoldfastError } from '@holdfast/protocol'
+
+export interface Attendance {
+  readonly count: number
+  /** Serves one caller, unless the server stops. The signal given to `work` fires when the caller leaves or the server's patience ends. */
+  during<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
+  /** Refuses new callers and waits for the present ones; after `patienceMs` they are ended. Resolves when there are none. */
+  stop(patienceMs: number): Promise<void>
+}
+
+export function createAttendance(): Attendance {
+  const patience = new AbortController()
+  let isStopping = false
+  let count = 0
+  let onEmpty: (() => void) | null = null
+  return {
+    get count() {
+      return count
+    },
+    async during(signal, work) {
+      if (isStopping) throw new HoldfastError('server_stopping', 'the server is stopping and takes no new work')
+      count += 1
+      const ended = eitherSignal(signal, patience.signal)
+      try {
+        return await work(ended.signal)
+      } finally {
+        ended.release()
+        count -= 1
+        if (count === 0) onEmpty?.()
+      }
+    },
+    async stop(patienceMs) {
+      isStopping = true
+      if (count === 0) return
+      const empty = Promise.withResolvers<void>()
+      onEmpty = empty.resolve
+      const timer = setTimeout(() => patience.abort(), patienceMs)
+      await empty.promise
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** `AbortSignal.any` keeps every request's signal reachable from the long-lived one until it is collected; this lets go at once. */
+function eitherSignal(request: AbortSignal, server: AbortSignal): { readonly signal: AbortSignal; release(): void } {
+  const either = new AbortController()
+  const abort = () => either.abort()
+  if (request.aborted || server.aborted) abort()
+  request.addEventListener('abort', abort, { once: true })
+  server.addEventListener('abort', abort, { once: true })
+  return {
+    signal: either.signal,
+    release() {
+      request.removeEventListener('abort', abort)
+      server.removeEventListener('abort', abort)
+    },
+  }
+}

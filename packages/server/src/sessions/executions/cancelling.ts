@@ -1,0 +1,101 @@
+/**
+ * Ends what runs in a session: each execution's whole tree, also what it left in the background, proved dead.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ *
+ * The wish is in the store before anything is killed, so that a restart goes on with it. A tree that cannot be proved dead takes its
+ * sandbox with it.
+ */
+import { isHoldfastError } from '@holdfast/protocol'
+import type { ExecutionKey } from '../../guest/inside.ts'
+import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
+import type { Store } from '../../store/store.ts'
+import { executionsKnown, requestCancel, runningExecutions } from '../../store/tables/executions.ts'
+import type { ExecutionRow } from '../../store/tables/executions.ts'
+import type { SessionRow } from '../../store/tables/sessions.ts'
+import type { Executions } from './executions.ts'
+
+/** Between SIGTERM and SIGKILL. */
+export const KILL_GRACE_MS = 2_000
+
+export interface Killed {
+  readonly executions: number
+  readonly killed: number
+  readonly verified: boolean
+}
+
+export interface Cancelling {
+  /** One execution. Resolves when its end is stored. */
+  one(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox | undefined, graceMs?: number): Promise<Killed>
+  /** All of a session's; `processes` says whether named ones end too. Background trees of ended executions go as well. */
+  all(
+    session: SessionRow,
+    live: LiveSandbox | undefined,
+    options: { readonly processes: boolean; readonly graceMs?: number },
+  ): Promise<Killed>
+}
+
+export interface CancellingNeeds {
+  readonly store: Store
+  readonly executions: Executions
+  readonly clock: () => number
+}
+
+export function createCancelling({ store, executions, clock }: CancellingNeeds): Cancelling {
+  async function cancel(rows: readonly Pick<ExecutionRow, 'id'>[], live: LiveSandbox | undefined, graceMs: number): Promise<Killed> {
+    await store.write(async (transaction) => {
+      for (const { id } of rows) await requestCancel(transaction, id, clock())
+    })
+    await executions.started(rows.map(({ id }) => id))
+    if (live === undefined) return { executions: rows.length, killed: 0, verified: false }
+    const reports = await Promise.all(rows.map(({ id }) => kill(live, { tag: id }, graceMs)))
+    const total = sum(reports)
+    if (!total.verified) await live.destroy()
+    await Promise.all(rows.map(async ({ id }) => executions.running(id)?.ended.catch(() => undefined)))
+    return { executions: rows.length, ...total }
+  }
+
+  /** What ended executions of this session left running in the background. */
+  async function leftovers(session: SessionRow, live: LiveSandbox): Promise<readonly ExecutionKey[]> {
+    const listed = (await (await live.connected()).processes.list()).filter(({ state }) => state === 'lingering')
+    const tags = listed.flatMap(({ tag }) => tag ?? [])
+    const own = new Set(await store.read((sql) => executionsKnown(sql, session.id, tags)))
+    return listed.filter(({ tag }) => tag !== null && own.has(tag)).map(({ id }) => ({ id }))
+  }
+
+  return {
+    one: (execution, live, graceMs = KILL_GRACE_MS) => cancel([execution], live, graceMs),
+    async all(session, live, { processes, graceMs = KILL_GRACE_MS }) {
+      const rows = await store.read((sql) => runningExecutions(sql, session.id))
+      const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs)
+      if (live === undefined || !first.verified) return first
+      try {
+        const rest = sum(await Promise.all((await leftovers(session, live)).map((key) => kill(live, key, graceMs))))
+        if (!rest.verified) await live.destroy()
+        return { executions: first.executions, killed: first.killed + rest.killed, verified: rest.verified }
+      } catch (error) {
+        if (!isHoldfastError(error)) throw error
+        await live.destroy()
+        return { ...first, verified: false }
+      }
+    },
+  }
+}
+
+async function kill(live: LiveSandbox, key: ExecutionKey, graceMs: number): Promise<Omit<Killed, 'executions'>> {
+  try {
+    return await (await live.connected()).processes.kill(key, graceMs)
+  } catch (error) {
+    // It ended by itself before it could be killed.
+    if (isHoldfastError(error, 'process_unknown')) return { killed: 0, verified: true }
+    if (!isHoldfastError(error)) throw error
+    return { killed: 0, verified: false }
+  }
+}
+
+function sum(reports: readonly Omit<Killed, 'executions'>[]): Omit<Killed, 'executions'> {
+  return {
+    killed: reports.reduce((total, { killed }) => total + killed, 0),
+    verified: reports.every(({ verified }) => verified),
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * Executions: written down before they start, followed to a true end, cancelled whole, found again after a restart.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ *
+ * The row is committed before the program starts and its end before anybody is told of it, so the record is never behind what a caller
+ * saw. The guest knows an execution by its id (its tag) and forgets it only after its end is stored. Nothing is ever retried.
+ */
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { Execution, OutputChunk } from '../../guest/inside.ts'
+import { randomId } from '../../home/random-id.ts'
+import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
+import type { Store } from '../../store/store.ts'
+import {
+  addOutputOfEnded,
+  endExecution,
+  findExecution,
+  insertExecution,
+  isInputPending,
+  notePendingInput,
+  noteWholeInput,
+} from '../../store/tables/executions.ts'
+import type { ExecutionEnd, ExecutionKind, ExecutionRow } from '../../store/tables/executions.ts'
+import type { SessionRef, SessionRow } from '../../store/tables/sessions.ts'
+import { errorText } from '../../telemetry/log.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { SYSTEM } from '../caller.ts'
+import type { Actor } from '../caller.ts'
+import type { Changes } from '../change.ts'
+import { unchanged } from '../lifecycle/step.ts'
+import { isDraining } from '../lifecycle/closing.ts'
+import { beginWork, endWork } from '../lifecycle/work.ts'
+import { execRequest } from './command.ts'
+import type { Command, Inhabitant } from './command.ts'
+import { followExecution, forgetExecution, WATCHDOG_GRACE_MS } from './follow-execution.ts'
+import type { FollowedEnd } from './follow-execution.ts'
+import { createOutputLog, reopenOutputLog } from './output-log.ts'
+import type { OutputLog } from './output-log.ts'
+
+export type OnChunk = (chunk: OutputChunk) => void | Promise<void>
+
+/** An execution that runs, as this server follows it. */
+export interface RunningExecution {
+  readonly id: string
+  readonly session: SessionRef
+  readonly live: LiveSandbox
+  readonly log: OutputLog
+  /** The stored end. Rejects with `server_stopping` when this server lets go of it: it runs on. */
+  readonly ended: Promise<ExecutionEnd>
+}
+
+export interface StartRequest {
+  readonly command: Command
+  readonly kind: ExecutionKind
+  readonly name: string | null
+  readonly actor: Actor
+  readonly inhabitant: Inhabitant | null
+  readonly expectedIncarnation: number | undefined
+}
+
+/** Started and not yet read: `follow` must be called, once. */
+export interface StartedExecution {
+  readonly id: string
+  /** The session's row with which it started. */
+  readonly session: SessionRow
+  /** Reads to the end; a slow `onChunk` is back-pressure on the program. The answer is the stored end. */
+  follow(onChunk?: OnChunk): RunningExecution
+}
+
+export interface Executions {
+  start(session: SessionRow, live: LiveSandbox, request: StartRequest): Promise<StartedExecution>
+  /** Goes on with one that ran when an earlier server stopped. */
+  recover(row: ExecutionRow, live: LiveSandbox): Promise<RunningExecution>
+  running(id: string): RunningExecution | undefined
+  /** Resolves when none of these is between its row and its program: from then on the guest knows each by its tag, or never will. */
+  started(ids: readonly string[]): Promise<void>
+}
+
+export interface ExecutionsNeeds {
+  readonly store: Store
+  readonly changes: Changes
+  readonly log: Log
+  readonly clock: () => number
+  readonly maxRunning: number
+  /** Where long outputs are kept; exists. */
+  readonly outputDirectory: string
+}
+
+export function createExecutions({ store: database, changes, log, clock, maxRunning, outputDirectory }: ExecutionsNeeds): Executions {
+  const table = new Map<string, RunningExecution>()
+  const starting = new Map<string, Promise<unknown>>()
+
+  function outputNeeds(id: string) {
+    const onTrouble = (error: Error) => log.warn('output-not-kept', { execution: id, error: errorText(error) })
+    return { directory: outputDirectory, id, onTrouble }
+  }
+
+  /** The row exists before the program does. */
+  async function begin(session: SessionRow, id: string, request: StartRequest): Promise<SessionRow> {
+    const { actor, kind, name, command, expectedIncarnation } = request
+    const context = { actor, action: 'execution.start', executionId: id, durability: 'process' } as const
+    return changes.change(session, context, async (row, transaction, now) => {
+      const work = beginWork(row, { maxRunning, expectedIncarnation }, now)
+      const { sandboxId } = row
+      if (sandboxId === null || sandboxId !== session.sandboxId)
+        throw new HoldfastError('session_unavailable', 'the session has just been given another sandbox')
+      const execution: ExecutionRow = {
+        id,
+        sessionId: row.id,
+        tenantId: row.tenantId,
+        sandboxId,
+        incarnation: row.incarnation,
+        kind,
+        name,
+        actor: actor.subject,
+        timeoutMs: command.timeoutMs ?? null,
+        status: 'running',
+        exitCode: null,
+        signal: null,
+        cancelAt: null,
+        startedAt: now,
+        endedAt: null,
+        durationMs: null,
+        outputSeq: 0,
+      }
+      if (!(await insertExecution(transaction, execution)))
+        throw new HoldfastError('name_taken', `a process named ${name} runs in this session`, { name })
+      if (command.stdin !== undefined) await notePendingInput(transaction, id)
+      const data = { execution_id: id, ...(name === null ? {} : { name }) }
+      return { ...work, events: [...work.events, { type: `${eventNoun(kind)}.started`, data }] }
+    })
+  }
+
+  /** The program itself. One that could not be started has its end at once. */
+  async function launch(
+    begun: SessionRow,
+    id: string,
+    live: LiveSandbox,
+    { command, kind, inhabitant }: StartRequest,
+  ): Promise<Execution | { readonly tag: string }> {
+    try {
+      const inside = await live.connected()
+      return await inside.exec(execRequest(command, id, inhabitant))
+    } catch (error) {
+      // Whether it started is not known: the guest is asked by its tag, and what it does not know is lost.
+      if (isContactLost(error)) return { tag: id }
+      await store(begun, id, kind, { ...NOT_STARTED, output: null }, null)
+      throw error
+    }
+  }
+
+  async function store(
+    ref: SessionRef,
+    id: string,
+    kind: ExecutionKind,
+    end: Omit<ExecutionEnd, 'endedAt'> & { readonly isKilled?: boolean },
+    notice: string | null,
+  ): Promise<ExecutionEnd> {
+    let stored: ExecutionEnd = { ...end, endedAt: clock() }
+    const context = { actor: SYSTEM, action: 'execution.end', executionId: id, durability: 'process' } as const
+    await changes.change(ref, context, async (row, transaction, now) => {
+      // What the closing of its session took away was not lost by accident.
+      const isTaken = row.state === 'closing' && !isDraining(row, now)
+      const known = end.status === 'lost' && isTaken ? 'cancelled' : end.status
+      const status = await endExecution(transaction, id, { ...end, status: known, endedAt: now })
+      if (status === null) {
+        await addOutputOfEnded(transaction, id, end)
+        const earlier = await findExecution(transaction, ref.tenantId, ref.id, id)
+        if (earlier !== null) stored = { ...end, ...earlier, endedAt: earlier.endedAt ?? now }
+        return unchanged(row)
+      }
+      stored = { ...end, status, endedAt: now }
+      const { exitCode, signal, durationMs } = end
+      const data = { execution_id: id, status, exit_code: exitCode, signal, duration_ms: durationMs }
+      return { ...endWork(row, notice, now), events: [{ type: `${eventNoun(kind)}.ended`, data }] }
+    })
+    return stored
+  }
+
+  /** Should this be lost in a crash, the program is killed rather than left with half its input. */
+  function noteInput(id: string): void {
+    database
+      .write((transaction) => noteWholeInput(transaction, id), 'process')
+      .catch((error: unknown) => log.warn('input-not-noted', { execution: id, error: errorText(error) }))
+  }
+
+  /** From its start or its recovery until its end is in the store. */
+  function attend(
+    ref: SessionRef,
+    known: Pick<ExecutionRow, 'id' | 'kind' | 'timeoutMs'>,
+    live: LiveSandbox,
+    output: OutputLog,
+    execution: Execution | { readonly tag: string },
+    more: {
+      readonly stdin?: string | undefined
+      readonly isInputTorn?: boolean
+      readonly onChunk?: OnChunk | undefined
+      readonly notice: string | null
+    },
+  ): RunningExecution {
+    const { id, kind, timeoutMs } = known
+    const running: RunningExecution = { id, session: ref, live, log: output, ended: settle() }
+    table.set(id, running)
+    // A reader who does not ask for the end must not make its failure an unhandled one.
+    running.ended.catch(() => undefined)
+    return running
+
+    async function settle(): Promise<ExecutionEnd> {
+      try {
+        const followed = await followExecution({
+          live,
+          execution,
+          log: output,
+          stdin: more.stdin,
+          onInputWhole: () => noteInput(id),
+          isInputTorn: more.isInputTorn,
+          onChunk: more.onChunk,
+          ...(timeoutMs === null ? {} : { watchdogMs: timeoutMs + WATCHDOG_GRACE_MS }),
+        })
+        const blob = await output.close()
+        if (followed.outcome === 'left')
+          throw new HoldfastError('server_stopping', 'the server has let go of this execution, which runs on', { execution_id: id })
+        const end = await store(ref, id, kind, { ...endOf(followed), output: blob }, more.notice)
+        if (blob !== null) await output.remove()
+        if (followed.outcome === 'ended') forgetExecution(live, followed)
+        return end
+      } catch (error) {
+        if (!isHoldfastError(error, 'server_stopping')) log.error('execution-not-recorded', { execution: id, error: errorText(error) })
+        throw error
+      } finally {
+        table.delete(id)
+      }
+    }
+  }
+
+  return {
+    running: (id) => table.get(id),
+    async started(ids) {
+      await Promise.all(ids.map(async (id) => starting.get(id)))
+    },
+    async start(session, live, request) {
+      const { command, kind } = request
+      const id = randomId('exe')
+      const settled = Promise.withResolvers<void>()
+      starting.set(id, settled.promise)
+      const starts = async () => {
+        try {
+          const begun = await begin(session, id, request)
+          return { begun, execution: await launch(begun, id, live, request) }
+        } finally {
+          starting.delete(id)
+          settled.resolve()
+        }
+      }
+      const { begun, execution } = await starts()
+      const { timeoutMs = null } = command
+      return {
+        id,
+        session: begun,
+        follow(onChunk) {
+          const output = createOutputLog(outputNeeds(id))
+          return attend(begun, { id, kind, timeoutMs }, live, output, execution, { stdin: command.stdin, onChunk, notice: begun.notice })
+        },
+      }
+    },
+    async recover(row, live) {
+      const ref = { id: row.sessionId, tenantId: row.tenantId }
+      const output = await reopenOutputLog(outputNeeds(row.id))
+      const isInputTorn = await database.read((sql) => isInputPending(sql, row.id))
+      return attend(ref, row, live, output, { tag: row.id }, { isInputTorn, notice: null })
+    },
+  }
+}
+
+const NOT_STARTED = { status: 'not_started', exitCode: null, signal: null, durationMs: null, outputSeq: 0 } as const
+
+function endOf(
+  followed: Exclude<FollowedEnd, { outcome: 'left' }>,
+): Omit<ExecutionEnd, 'endedAt' | 'output'> & { readonly isKilled?: boolean } {
+  const { outputSeq } = followed
+  if (followed.outcome === 'lost') return { status: 'lost', exitCode: null, signal: null, durationMs: null, outputSeq }
+  const { exitCode, signal, timedOut, killed, durationMs } = followed
+  const status = timedOut ? 'timed_out' : 'completed'
+  return { status, isKilled: killed && !timedOut, exitCode, signal, durationMs: Math.round(durationMs), outputSeq }
+}
+
+function eventNoun(kind: ExecutionKind): 'execution' | 'process' {
+  return kind === 'process' ? 'process' : 'execution'
+}
+
+function isContactLost(error: unknown): boolean {
+  return (
+    isHoldfastError(error, 'guest_unreachable') ||
+    isHoldfastError(error, 'guest_protocol_violated') ||
+    isHoldfastError(error, 'sandbox_gone')
+  )
+}

@@ -1,0 +1,113 @@
+/**
+ * The sandboxes this server holds connections to, by name: made once, however many wait for one, and ended once.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ *
+ * The store holds intent, the backend holds fact; this holds only the open connections between the two. It may be lost at
+ * any moment and is filled again from the store.
+ */
+import { isHoldfastError } from '@holdfast/protocol'
+import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
+import { attachSandbox, launchSandbox } from '../sandboxes/live-sandbox.ts'
+import type { LiveOptions, LiveSandbox } from '../sandboxes/live-sandbox.ts'
+import type { SandboxSpec } from '../sandboxes/spec.ts'
+
+export interface SandboxRef {
+  readonly id: string
+  readonly backend: BackendKind
+}
+
+export interface Fleet {
+  /** Connected at this moment or being connected again; `undefined` when this server does not hold it. */
+  get(id: string): LiveSandbox | undefined
+  /** Makes it, or waits for the one who is making it. A failure leaves nothing behind. */
+  launch(ref: SandboxRef, spec: SandboxSpec): Promise<LiveSandbox>
+  /** Finds a running one again. Throws `sandbox_gone`. */
+  attach(ref: SandboxRef): Promise<LiveSandbox>
+  /** Removes everything of that name, also what is half made. Safe to repeat. */
+  destroy(ref: SandboxRef): Promise<void>
+  /** Closes every connection and leaves the sandboxes running; what is half made is removed first. */
+  detach(): Promise<void>
+}
+
+export interface FleetNeeds {
+  openBackend(kind: BackendKind): Promise<SandboxBackend>
+  readonly live: LiveOptions
+  /** It is gone and nobody here asked for that. */
+  onGone(id: string): void
+}
+
+export function createFleet({ openBackend, live, onGone }: FleetNeeds): Fleet {
+  const held = new Map<string, LiveSandbox>()
+  const coming = new Map<string, Promise<LiveSandbox>>()
+  const leaving = new Map<string, Promise<void>>()
+  const stopped = new AbortController()
+  /** Ends the making of one sandbox that nobody wants any more. */
+  const unwanted = new Map<string, AbortController>()
+
+  function hold(id: string, sandbox: LiveSandbox): LiveSandbox {
+    held.set(id, sandbox)
+    void sandbox.gone.then(() => {
+      if (held.get(id) !== sandbox) return
+      held.delete(id)
+      onGone(id)
+    })
+    return sandbox
+  }
+
+  function once(id: string, make: (signal: AbortSignal) => Promise<LiveSandbox>): Promise<LiveSandbox> {
+    const known = held.get(id)
+    if (known !== undefined) return Promise.resolve(known)
+    const awaited = coming.get(id)
+    if (awaited !== undefined) return awaited
+    const abort = new AbortController()
+    unwanted.set(id, abort)
+    // One that is just being destroyed is not there any more, and is out of the way before it is made again.
+    const made = gone(id)
+      .then(() => make(AbortSignal.any([abort.signal, stopped.signal])))
+      .then((sandbox) => hold(id, sandbox))
+      .finally(() => {
+        coming.delete(id)
+        unwanted.delete(id)
+      })
+    coming.set(id, made)
+    return made
+  }
+
+  async function gone(id: string): Promise<void> {
+    // How that ended is for those who asked for it.
+    await leaving.get(id)?.catch(() => undefined)
+  }
+
+  async function remove({ id, backend }: SandboxRef): Promise<void> {
+    unwanted.get(id)?.abort()
+    // Whether it was made or not: what counts is that it is gone afterwards.
+    await coming.get(id)?.catch((error: unknown) => {
+      if (!isHoldfastError(error)) throw error
+    })
+    const sandbox = held.get(id)
+    held.delete(id)
+    if (sandbox === undefined) await (await openBackend(backend)).destroy(id)
+    else await sandbox.destroy()
+  }
+
+  return {
+    get: (id) => held.get(id),
+    launch: ({ id, backend }, spec) =>
+      once(id, async (signal) => launchSandbox(await openBackend(backend), id, spec, signal, undefined, live)),
+    attach: ({ id, backend }) => once(id, async (signal) => attachSandbox(await openBackend(backend), id, signal, live)),
+    destroy(ref) {
+      const known = leaving.get(ref.id)
+      if (known !== undefined) return known
+      const removal = remove(ref).finally(() => leaving.delete(ref.id))
+      leaving.set(ref.id, removal)
+      return removal
+    },
+    async detach() {
+      stopped.abort()
+      await Promise.allSettled([...coming.values(), ...leaving.values()])
+      for (const sandbox of held.values()) sandbox.detach()
+      held.clear()
+    },
+  }
+}

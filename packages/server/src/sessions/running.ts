@@ -1,0 +1,179 @@
+/**
+ * Commands in a session: started in its ready sandbox, attended by a caller, or left to run.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ */
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { SessionView } from '@holdfast/protocol'
+import type { OutputChunk } from '../guest/inside.ts'
+import type { Store } from '../store/store.ts'
+import { findExecution, listExecutions, storedOutput } from '../store/tables/executions.ts'
+import type { ExecutionEnd, ExecutionRow } from '../store/tables/executions.ts'
+import type { SessionRow } from '../store/tables/sessions.ts'
+import type { Caller } from './caller.ts'
+import type { Cancelling, Killed } from './executions/cancelling.ts'
+import { checkCommand } from './executions/command.ts'
+import type { Command } from './executions/command.ts'
+import type { Executions, RunningExecution, StartedExecution } from './executions/executions.ts'
+import { openStoredOutput } from './executions/output-log.ts'
+import type { OutputLog, StoredOutput } from './executions/output-log.ts'
+import type { Fleet } from './fleet.ts'
+import type { GetOrCreate, SessionRequest } from './getting.ts'
+import { inhabitantOf } from './habitats.ts'
+import type { Readiness } from './readiness.ts'
+import type { ServerLease } from './server-lease.ts'
+import type { SessionReads } from './session-reads.ts'
+
+/** A session that exists, or one that is made if need be. */
+export type Target = { readonly id: string } | SessionRequest
+
+export interface RunRequest {
+  readonly command: Command
+  /** A named process lives on until it is ended or its session is. */
+  readonly name?: string | undefined
+  readonly expectedIncarnation?: number | undefined
+}
+
+/** How a command ended, as it is stored. */
+export type CommandEnd = Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs'>
+
+export interface Started {
+  readonly executionId: string
+  readonly session: SessionView
+  /** Reads the output to the end. A slow `onChunk` is back-pressure on the program. Call it once. */
+  finish(onChunk: (chunk: OutputChunk) => void | Promise<void>): Promise<CommandEnd>
+}
+
+export interface Running {
+  /** Starts the command and hands it to `attend`. When `signal` fires, before or after the start, its whole process tree is killed. */
+  run<T>(caller: Caller, target: Target, request: RunRequest, signal: AbortSignal, attend: (started: Started) => Promise<T>): Promise<T>
+  /** Starts it and leaves it running; its output is kept for readers. */
+  start(
+    caller: Caller,
+    target: Target,
+    request: RunRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly executionId: string; readonly session: SessionView }>
+  get(caller: Caller, sessionId: string, executionId: string): Promise<ExecutionRow>
+  list(
+    caller: Caller,
+    sessionId: string,
+    after: { readonly startedAt: number; readonly id: string } | null,
+    limit: number,
+  ): Promise<readonly ExecutionRow[]>
+  /** What it printed, as far as it is kept; of a running one the log can be followed. */
+  output(caller: Caller, sessionId: string, executionId: string): Promise<StoredOutput | OutputLog>
+  /** Kills its whole tree. An ended one is left as it is. */
+  cancel(caller: Caller, sessionId: string, executionId: string, graceMs?: number): Promise<Killed>
+}
+
+export interface RunningNeeds {
+  readonly store: Store
+  readonly reads: SessionReads
+  readonly getOrCreate: GetOrCreate
+  readonly readiness: Readiness
+  readonly executions: Executions
+  readonly cancelling: Cancelling
+  readonly fleet: Fleet
+  readonly lease: ServerLease
+  readonly outputDirectory: string
+}
+
+/** A session may be suspended or lost between being ready and being used. */
+const MAX_STARTS = 4
+
+export function createRunning(needs: RunningNeeds): Running {
+  const { store, reads, getOrCreate, readiness, executions, cancelling, fleet, lease, outputDirectory } = needs
+
+  async function sessionOf(caller: Caller, target: Target, signal: AbortSignal): Promise<SessionRow> {
+    if ('id' in target) return reads.open(caller, 'exec', target.id)
+    const { session } = await getOrCreate(caller, target, signal)
+    await reads.allow(caller, 'exec', session)
+    return session
+  }
+
+  async function begin(caller: Caller, target: Target, request: RunRequest, signal: AbortSignal): Promise<StartedExecution> {
+    checkCommand(request.command)
+    let session = await sessionOf(caller, target, signal)
+    for (let start = 1; ; start += 1) {
+      const ready = await readiness.ensure(session, caller.actor, request.expectedIncarnation, signal)
+      if (signal.aborted) throw new HoldfastError('request_cancelled', 'the caller left before the command was started')
+      try {
+        return await executions.start(ready.session, ready.live, {
+          command: request.command,
+          kind: request.name === undefined ? 'command' : 'process',
+          name: request.name ?? null,
+          actor: caller.actor,
+          inhabitant: inhabitantOf(ready.session),
+          expectedIncarnation: request.expectedIncarnation,
+        })
+      } catch (error) {
+        if (!isHoldfastError(error, 'session_unavailable') || start === MAX_STARTS) throw error
+        session = await reads.open(caller, 'exec', session.id)
+      }
+    }
+  }
+
+  async function executionOf(caller: Caller, verb: 'read' | 'read-output' | 'exec', sessionId: string, id: string) {
+    const session = await reads.open(caller, verb, sessionId)
+    const row = await store.read((sql) => findExecution(sql, session.tenantId, session.id, id))
+    if (row === null) throw new HoldfastError('not_found', 'there is no such execution in this session')
+    return { session, row }
+  }
+
+  return {
+    async run(caller, target, request, signal, attend) {
+      const started = await begin(caller, target, request, signal)
+      let running: RunningExecution | null = null
+      const cancel = () => {
+        running ??= started.follow()
+        void cancelling.one(running, running.live, 0).catch(() => undefined)
+      }
+      if (signal.aborted) cancel()
+      signal.addEventListener('abort', cancel, { once: true })
+      try {
+        return await attend({
+          executionId: started.id,
+          session: viewOf(started.session),
+          finish(onChunk) {
+            running ??= started.follow(onChunk)
+            return running.ended
+          },
+        })
+      } finally {
+        signal.removeEventListener('abort', cancel)
+        // Nobody read it: it must not stand still for ever behind a full pipe.
+        running ??= started.follow()
+      }
+    },
+    async start(caller, target, request, signal) {
+      const started = await begin(caller, target, request, signal)
+      started.follow()
+      return { executionId: started.id, session: viewOf(started.session) }
+    },
+    get: async (caller, sessionId, id) => (await executionOf(caller, 'read', sessionId, id)).row,
+    async list(caller, sessionId, after, limit) {
+      const session = await reads.open(caller, 'read', sessionId)
+      return store.read((sql) => listExecutions(sql, session.tenantId, session.id, after, limit))
+    },
+    async output(caller, sessionId, id) {
+      const { session, row } = await executionOf(caller, 'read-output', sessionId, id)
+      const running = executions.running(id)
+      if (running !== undefined) return running.log
+      const blob = await store.read((sql) => storedOutput(sql, id))
+      // What is not in the store is on its host, if anywhere.
+      if (blob === null) await lease.claimOn(session)
+      return openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq })
+    },
+    async cancel(caller, sessionId, id, graceMs) {
+      const { session, row } = await executionOf(caller, 'exec', sessionId, id)
+      if (row.status !== 'running') return { executions: 0, killed: 0, verified: true }
+      const live = (await readiness.reach(session)) ?? fleet.get(row.sandboxId)
+      return cancelling.one(row, live, graceMs)
+    },
+  }
+}
+
+export function viewOf({ id, key, incarnation, workspace, notice }: SessionRow): SessionView {
+  return { id, key, incarnation, workspace, ...(notice === null ? {} : { notice }) }
+}

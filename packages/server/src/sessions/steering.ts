@@ -1,0 +1,100 @@
+/**
+ * What callers do to a session as a whole: refresh, suspend, resume, cancel, release, hold, transfer, label.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ *
+ * Each is one authorization, one pure step and one transaction. What has to follow (a sandbox destroyed, a clean-up begun) follows from
+ * the changed row, not from here, so that a crash between the two changes nothing.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import { findOpenSession } from '../store/tables/sessions.ts'
+import type { SessionRow } from '../store/tables/sessions.ts'
+import type { Caller, SessionVerb } from './caller.ts'
+import type { Changes, Decide } from './change.ts'
+import type { Cancelling, Killed } from './executions/cancelling.ts'
+import { hold, refresh, relabel, transfer, unhold } from './lifecycle/care.ts'
+import type { Labels, Refresh, Transfer } from './lifecycle/care.ts'
+import { beginClosing } from './lifecycle/closing.ts'
+import { suspend } from './lifecycle/compute.ts'
+import { DRAIN_MS } from './lifecycle/due.ts'
+import { checkLive } from './lifecycle/refusals.ts'
+import { isLive } from './lifecycle/state.ts'
+import type { Readiness } from './readiness.ts'
+import type { SessionReads } from './session-reads.ts'
+
+export interface Release {
+  /** What to do about running work: wait for it (the default), refuse, or kill it. */
+  readonly ifBusy?: 'wait' | 'fail' | 'kill' | undefined
+  readonly drainMs?: number | undefined
+  readonly workspace?: SessionRow['workspaceOnClose'] | undefined
+}
+
+export interface Steering {
+  refresh(caller: Caller, id: string, wished: Refresh): Promise<SessionRow>
+  suspend(caller: Caller, id: string): Promise<SessionRow>
+  /** Asks for a sandbox; does not wait for it. */
+  resume(caller: Caller, id: string): Promise<SessionRow>
+  /** Kills what runs; the session lives on. Named processes stay unless asked for. */
+  cancelWork(caller: Caller, id: string, options?: { readonly processes?: boolean; readonly graceMs?: number }): Promise<Killed>
+  /** Ends the session and kills what runs. A closed one is answered with its record. */
+  cancel(caller: Caller, id: string): Promise<SessionRow>
+  /** Ends the session after its work. A closed one is answered with its record. */
+  release(caller: Caller, id: string, wished?: Release): Promise<SessionRow>
+  hold(caller: Caller, id: string, reason: string | null): Promise<SessionRow>
+  unhold(caller: Caller, id: string): Promise<SessionRow>
+  transfer(caller: Caller, id: string, wished: Transfer): Promise<SessionRow>
+  relabel(caller: Caller, id: string, wished: Labels): Promise<SessionRow>
+}
+
+export interface SteeringNeeds {
+  readonly reads: SessionReads
+  readonly changes: Changes
+  readonly readiness: Readiness
+  readonly cancelling: Cancelling
+}
+
+export function createSteering({ reads, changes, readiness, cancelling }: SteeringNeeds): Steering {
+  async function steer(caller: Caller, verb: SessionVerb, id: string, decide: Decide): Promise<SessionRow> {
+    const session = await reads.open(caller, verb, id)
+    return changes.change(session, { actor: caller.actor, action: `session.${verb}` }, (row, transaction, now) => {
+      // Seen a moment ago; given to somebody else meanwhile, it is not this caller's any more.
+      if (!caller.may(verb, row)) throw new HoldfastError('forbidden', `you may see this session, but not ${verb} it`, { verb })
+      return decide(row, transaction, now)
+    })
+  }
+
+  return {
+    refresh: (caller, id, wished) => steer(caller, 'refresh', id, (row, _, now) => refresh(row, wished, now)),
+    suspend: (caller, id) => steer(caller, 'suspend', id, (row, _, now) => suspend(row, 'caller', now)),
+    async resume(caller, id) {
+      const session = await reads.open(caller, 'resume', id)
+      checkLive(session)
+      return readiness.resume(session, caller.actor)
+    },
+    async cancelWork(caller, id, options = {}) {
+      const session = await reads.open(caller, 'cancel-work', id)
+      checkLive(session)
+      const live = await readiness.reach(session)
+      if (live === null) return { executions: 0, killed: 0, verified: true }
+      const { processes = false, graceMs } = options
+      return cancelling.all(session, live, { processes, ...(graceMs === undefined ? {} : { graceMs }) })
+    },
+    cancel: (caller, id) => steer(caller, 'cancel', id, (row, _, now) => beginClosing(row, { reason: 'cancel', detail: 'caller' }, now)),
+    release: (caller, id, { ifBusy = 'wait', drainMs = DRAIN_MS, workspace } = {}) =>
+      steer(caller, 'release', id, (row, _, now) => {
+        if (ifBusy === 'fail' && row.running > 0 && isLive(row.state))
+          throw new HoldfastError('session_busy', `${row.running} executions run in this session`, { running: row.running })
+        const closing = { reason: 'release', detail: 'caller', drainMs: ifBusy === 'wait' ? drainMs : 0 } as const
+        return beginClosing(row, workspace === undefined ? closing : { ...closing, workspace }, now)
+      }),
+    hold: (caller, id, reason) => steer(caller, 'hold', id, (row, _, now) => hold(row, caller.actor.subject, reason, now)),
+    unhold: (caller, id) => steer(caller, 'hold', id, (row, _, now) => unhold(row, now)),
+    transfer: (caller, id, wished) =>
+      steer(caller, 'transfer', id, async (row, transaction) => {
+        const rival = await findOpenSession(transaction, row.tenantId, wished.owner, row.keyHash)
+        if (rival !== null && rival.id !== row.id) throw new HoldfastError('name_taken', 'the new owner has an open session with this key')
+        return transfer(row, wished)
+      }),
+    relabel: (caller, id, wished) => steer(caller, 'update', id, (row) => relabel(row, wished)),
+  }
+}
