@@ -81,7 +81,16 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
   const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir, expected })
   if (orphans.kept.length > 0) log.warn('orphans-kept', { sandboxes: orphans.kept.join(' ') })
 
-  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: registry.open, url: null, clock: Date.now, log })
+  const plane = await openSessionPlane({
+    config,
+    home,
+    store,
+    chosen,
+    openBackend: registry.open,
+    url: config.publicUrl,
+    clock: Date.now,
+    log,
+  })
   endings.push(() => plane.close(DRAIN_MS))
 
   let isStopping = false

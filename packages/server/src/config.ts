@@ -16,6 +16,7 @@ export interface Config {
   readonly home: string
   readonly host: string
   readonly port: number
+  readonly publicUrl: string | null
   readonly auth: 'key' | 'none'
   readonly apiKey: string | null
   readonly backend: SettingValue<'backend'>
@@ -76,6 +77,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     home: read('home'),
     host: read('host'),
     port: read('port'),
+    publicUrl: read('public_url'),
     auth: read('auth'),
     apiKey: read('api_key'),
     backend: read('backend'),

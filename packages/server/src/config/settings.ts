@@ -51,6 +51,11 @@ export const SETTINGS = {
     fallback: 5410,
     help: 'Port to listen on; 0 takes any free one.',
   },
+  public_url: {
+    schema: text('must be an address such as https://holdfast.example').nullable(),
+    fallback: null,
+    help: 'Where callers reach this server; told by others on the same database that are asked for its sessions.',
+  },
   auth: {
     schema: z.enum(['key', 'none'], { error: 'must be key or none' }),
     fallback: 'key',

@@ -9,8 +9,8 @@ import type { SessionRow } from '../store/tables/sessions.ts'
 
 /** Only fields that the caller names are compared; throws `session_incompatible` naming those that differ. */
 export function checkCompatible(
-  asked: { readonly wish: SandboxWish; readonly pack?: string | undefined },
-  session: Pick<SessionRow, 'wish' | 'pack'>,
+  asked: { readonly wish: SandboxWish; readonly pack?: string | undefined; readonly ownerGroup?: string | null | undefined },
+  session: Pick<SessionRow, 'wish' | 'pack' | 'ownerGroup'>,
 ): void {
   const { wish } = session
   const differing = [
@@ -18,9 +18,10 @@ export function checkCompatible(
     ['network', asked.wish.network, wish.network],
     ...limitsOf(asked.wish).map(([name, value]) => [`limits.${name}`, value, wish.limits?.[name]] as const),
     ['pack', asked.pack, session.pack],
+    ['owner_group', asked.ownerGroup, session.ownerGroup],
   ].filter(([, asks, has]) => asks !== undefined && asks !== has)
   if (differing.length === 0) return
-  const list = differing.map(([field, asks, has]) => `${field} (${asks}, but the session has ${has ?? 'none'})`)
+  const list = differing.map(([field, asks, has]) => `${field} (${asks ?? 'none'}, but the session has ${has ?? 'none'})`)
   throw new HoldfastError('session_incompatible', `the session exists with other values of ${list.join(', ')}`, {
     fields: differing.map(([field]) => field),
   })
