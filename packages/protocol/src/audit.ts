@@ -54,7 +54,7 @@ export const VerifyAuditBody = z.strictObject({
   known: z
     .array(
       z.strictObject({
-        chain: z.string().max(64),
+        chain: z.string().regex(/^\w{1,64}$/, { error: 'must be the id of a session or a tenant' }),
         seq: z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' }),
         hash: z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' }),
       }),

@@ -206,6 +206,14 @@ describe('requests that are sent again', () => {
     expect(await laboratory.post(`/v1/sessions/${session}/unhold`, {}, again)).toMatchObject({ status: 200 })
   })
 
+  test('somebody else’s key of the same name is a key of its own', async () => {
+    const sending = { headers: { 'idempotency-key': 'shared-name' } }
+    const [one, other] = [await laboratory.keyOf({ subject: 'uma' }), await laboratory.keyOf({ subject: 'una' })]
+    const first = await laboratory.post('/v1/sessions', { key: 'x' }, { ...sending, key: one })
+    const second = await laboratory.post('/v1/sessions', { key: 'x' }, { ...sending, key: other })
+    expect([first.body['owner'], second.body['owner']]).toEqual(['uma', 'una'])
+  })
+
   test('bad input is refused before its key is taken', async () => {
     const once = { headers: { 'idempotency-key': 'mistyped' } }
     expect(await laboratory.post('/v1/keys', { nam: 'x' }, once)).toMatchObject({ status: 400 })

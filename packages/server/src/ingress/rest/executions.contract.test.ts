@@ -1,6 +1,9 @@
 /** Executions over REST: started, read as pages and as a stream, cancelled. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { ExecutionView } from '@holdfast/protocol'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
 import { readEvents } from './contract/event-reader.ts'
@@ -67,6 +70,21 @@ describe('an execution that is left to run', () => {
     expect(await laboratory.post(`${path(id)}/cancel`, {}, { key: ada })).toMatchObject({
       body: { executions: 0, killed: 0, verified: true },
     })
+  })
+
+  test('shows what it prints while somebody reads', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'holdfast-rest-')), 'go')
+    // Commands are another user than the one who runs the tests.
+    chmodSync(dirname(file), 0o755)
+    const id = await start(`echo before; while [ ! -e '${file}' ]; do sleep 0.01; done; echo after`)
+    const following = await stream(id)
+    const reading = readEvents(following)
+    await vi.waitFor(async () => expect((await laboratory.send(`${path(id)}/output`, { key: ada })).text).toContain('before'))
+    writeFileSync(file, '')
+    const events = await reading
+    expect(events.flatMap(({ data }) => (typeof data['data'] === 'string' ? [data['data']] : [])).join('')).toBe('before\nafter\n')
+    expect(events.at(-1)).toMatchObject({ event: 'exit', data: { exit_code: 0 } })
+    rmSync(dirname(file), { recursive: true })
   })
 
   test('goes on when its reader leaves', async () => {

@@ -11,7 +11,7 @@ const FILE = join(import.meta.dirname, '../../../../../docs/openapi.json')
 interface Operation {
   readonly operationId: string
   readonly summary: string
-  readonly parameters: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters: readonly { readonly name?: string; readonly in?: string }[]
   readonly responses: Readonly<Record<string, unknown>>
 }
 

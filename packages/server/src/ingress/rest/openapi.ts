@@ -17,12 +17,14 @@ const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found'
 const WITH_BODY: readonly ErrorCode[] = ['payload_too_large']
 const WITH_IDEMPOTENCY_KEY: readonly ErrorCode[] = ['request_in_progress', 'outcome_unknown', 'idempotency_key_reused']
 
-const KEY_HEADERS: readonly Json[] = [
-  header('X-Holdfast-On-Behalf-Of', 'The user whom a service key speaks for.'),
-  header('X-Holdfast-Groups', 'The groups of that user, with commas.'),
-  header('X-Holdfast-Tenant', 'The tenant that a platform administrator means.'),
-]
-const IDEMPOTENCY_KEY = header('Idempotency-Key', 'The same key and request within a day get the same answer, and are done once.')
+/** Headers that many routes take, each written once. */
+const HEADERS = {
+  OnBehalfOf: header('X-Holdfast-On-Behalf-Of', 'The user whom a service key speaks for.'),
+  Groups: header('X-Holdfast-Groups', 'The groups of that user, with commas.'),
+  Tenant: header('X-Holdfast-Tenant', 'The tenant that a platform administrator means.'),
+  IdempotencyKey: header('Idempotency-Key', 'The same key and request within a day get the same answer, and are done once.'),
+  LastEventId: header('Last-Event-ID', 'Where a stream goes on: the id of the last event that was read.'),
+}
 
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const schemas = componentSchemas(routes)
@@ -47,6 +49,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
         bearer: { type: 'http', scheme: 'bearer' },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
       },
+      parameters: HEADERS,
       schemas,
     },
   }
@@ -82,14 +85,12 @@ function parametersOf({ method, path, query, params, authorization, ifMatch, ans
   return [
     ...paramsIn(path).map((name) => ({ name, in: 'path', required: true, schema: inPath[name] ?? {} })),
     ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
-    ...(method === 'POST' ? [IDEMPOTENCY_KEY] : []),
+    ...(method === 'POST' ? [headerOf('IdempotencyKey')] : []),
     ...(ifMatch === undefined
       ? []
       : [{ ...header('If-Match', 'The version that the change was decided on, in quotes.'), required: ifMatch === 'required' }]),
-    ...(method === 'GET' && Object.values(answers).some(({ events }) => events !== null)
-      ? [header('Last-Event-ID', 'Where a stream goes on: the id of the last event that was read.')]
-      : []),
-    ...(authorization === 'public' ? [] : KEY_HEADERS),
+    ...(method === 'GET' && Object.values(answers).some(({ events }) => events !== null) ? [headerOf('LastEventId')] : []),
+    ...(authorization === 'public' ? [] : [headerOf('OnBehalfOf'), headerOf('Groups'), headerOf('Tenant')]),
   ]
 }
 
@@ -157,7 +158,9 @@ function componentSchemas(routes: readonly Route[]): Json {
     z.toJSONSchema(sent, { io: 'input', uri: reference, unrepresentable: 'any' }),
     z.toJSONSchema(answered, { io: 'output', uri: reference, unrepresentable: 'any' }),
   ].flatMap(({ schemas }) => Object.entries(schemas))
-  const shared = written.filter(([name]) => name === '__shared').flatMap(([, { $defs = {} }]) => Object.entries($defs))
+  const shared = written
+    .filter(([name]) => name === '__shared')
+    .flatMap(([, { $defs = {} }]) => Object.entries($defs).map(([name, schema]) => [name.replace('schema', 'Json'), schema] as const))
   const named = written.filter(([name]) => name !== '__shared')
   return Object.fromEntries(
     [...named, ...shared].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, schema]) => [name, tidy(schema)]),
@@ -171,7 +174,7 @@ function tidy(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => name !== '$schema' && name !== '$id' && name !== 'id')
-      .map(([name, field]) => [name, name === '$ref' ? String(field).replace('__shared#/$defs/', '') : tidy(field)]),
+      .map(([name, field]) => [name, name === '$ref' ? String(field).replace('__shared#/$defs/schema', 'Json') : tidy(field)]),
   )
 }
 
@@ -200,6 +203,10 @@ function jsonContent(name: string): Json {
 
 function reference(name: string): string {
   return `#/components/schemas/${name}`
+}
+
+function headerOf(name: keyof typeof HEADERS): Json {
+  return { $ref: `#/components/parameters/${name}` }
 }
 
 function header(name: string, description: string): Json {

@@ -8,9 +8,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ProblemDocument } from '@holdfast/protocol'
+import { CreateKeyBody, ProblemDocument } from '@holdfast/protocol'
 import type { CreateKeyBodyInput } from '@holdfast/protocol'
-import { CreateKeyBody } from '@holdfast/protocol'
 import { expect } from 'vitest'
 import { BARE_CAPABILITIES, bareGuestBackend } from '../../../../../../test/model/bare-guest-backend.ts'
 import { createAuthenticator } from '../../../access/authenticate.ts'
@@ -22,6 +21,7 @@ import { openHome } from '../../../home/home.ts'
 import { openSessionPlane } from '../../../session-plane.ts'
 import { migrate } from '../../../store/migrate.ts'
 import { openSqliteStore } from '../../../store/sqlite/sqlite-store.ts'
+import type { Store } from '../../../store/store.ts'
 import { jsonLog } from '../../../telemetry/log.ts'
 import { restDoor } from '../door.ts'
 import { createIdempotency } from '../idempotency.ts'
@@ -52,20 +52,20 @@ export interface Sending {
 
 export type Laboratory = Awaited<ReturnType<typeof openLaboratory>>
 
-export async function openLaboratory(environment: Readonly<Record<string, string>> = {}) {
+export async function openLaboratory(
+  environment: Readonly<Record<string, string>> = {},
+  openStore: () => Promise<Store> = () => openSqliteStore(':memory:'),
+) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-rest-'))
   const config = loadConfig({}, { HOLDFAST_HOME: directory, ...environment })
   const home = openHome(directory)
-  const store = await openSqliteStore(':memory:')
+  const store = await openStore()
   await migrate(store)
   const sockets = join(directory, 'sockets')
   mkdirSync(sockets)
   const backend = bareGuestBackend(config.guestPath, sockets)
-  const logged: string[] = []
-  const log = jsonLog('info', (line) => logged.push(line))
-  // Time goes on by itself and can be pushed.
-  let pushedMs = 0
-  const clock = () => Date.now() + pushedMs
+  const log = jsonLog('info', () => undefined)
+  const clock = Date.now
   const chosen = { backend, version: 'test', capabilities: BARE_CAPABILITIES, passedOver: [] }
   const plane = await openSessionPlane({ config, home, store, chosen, openBackend: async () => backend, url: null, clock, log })
 
@@ -81,16 +81,14 @@ export async function openLaboratory(environment: Readonly<Record<string, string
     checkReady: async () => {},
     release: '0.0.0',
   })
-  const openDoor = () =>
-    restDoor({
-      routes,
-      authenticate: createAuthenticator({ adminKey: { matches: (key) => key === ADMIN_KEY }, keys: plane.keys, tenants: plane.tenants }),
-      callerOf: plane.callerOf,
-      checkHost: hostCheck('127.0.0.1'),
-      idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
-      log,
-    })
-  let door = openDoor()
+  const door = restDoor({
+    routes,
+    authenticate: createAuthenticator({ adminKey: { matches: (key) => key === ADMIN_KEY }, keys: plane.keys, tenants: plane.tenants }),
+    callerOf: plane.callerOf,
+    checkHost: hostCheck('127.0.0.1'),
+    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
+    log,
+  })
 
   const request = (path: string, { method = 'GET', body, key = ADMIN_KEY, headers = {}, signal }: Sending = {}) =>
     door.request(`${ADDRESS}${path}`, {
@@ -112,19 +110,12 @@ export async function openLaboratory(environment: Readonly<Record<string, string
     ...{ keyId: ADMIN_KEY_ID, onBehalfOf: null },
   }
   return {
-    ...{ plane, store, routes, logged, admin, clock, request, send },
+    ...{ plane, store, routes, admin, clock, request, send },
     post: (path: string, body: unknown, sending: Sending = {}) => send(path, { method: 'POST', body, ...sending }),
     /** A key of somebody new. */
     async keyOf(wish: Partial<CreateKeyBodyInput> & { readonly subject: string }, tenantId = DEFAULT_TENANT_ID): Promise<string> {
       const body = CreateKeyBody.parse({ name: wish.subject, ...wish })
       return (await plane.keys.create({ ...admin, tenantId }, body)).key
-    },
-    /** Another life of the door: what it was at is nobody's any more. */
-    reopen() {
-      door = openDoor()
-    },
-    push(milliseconds: number) {
-      pushedMs += milliseconds
     },
     async close() {
       await plane.close(0)

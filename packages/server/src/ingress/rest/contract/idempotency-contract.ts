@@ -1,0 +1,182 @@
+/**
+ * Requests that are sent again, as promises that hold on every store: done once, answered alike, and honest after a crash.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ */
+import { randomBytes } from 'node:crypto'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createSealing } from '../../../home/sealing.ts'
+import { migrate } from '../../../store/migrate.ts'
+import type { Store } from '../../../store/store.ts'
+import { countRequests } from '../../../store/tables/idempotency.ts'
+import { createIdempotency } from '../idempotency.ts'
+import type { RepeatedRequest } from '../idempotency.ts'
+import { problemReply } from '../problems.ts'
+import type { Reply } from '../route.ts'
+
+const DAY = 86_400_000
+const LOG = { debug() {}, info() {}, warn() {}, error() {} }
+
+export function idempotencyContract(kind: string, open: () => Promise<Store>): void {
+  describe(`on ${kind}`, () => {
+    let store: Store
+    let now = 1_000_000
+    const [secret, key] = [randomBytes(32), randomBytes(32)]
+    beforeAll(async () => {
+      store = await open()
+      await migrate(store)
+    })
+    beforeEach(async () => {
+      now = 1_000_000
+      await store.write((transaction) => transaction.run('DELETE FROM requests'))
+    })
+    afterAll(() => store.close())
+
+    /** A renewal is told to nobody. */
+    async function untilRenewed(): Promise<void> {
+      for (;;) {
+        const row = await store.read((sql) => sql.get('SELECT alive_until FROM requests'))
+        if (Number(row?.['alive_until']) > now + 10_000) return
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+
+    const life = () => createIdempotency({ store, sealing: createSealing(secret), key, clock: () => now })
+    const request = (more: Partial<RepeatedRequest> = {}): RepeatedRequest => ({
+      ...{ key: 'k-1', tenantId: 'tnt_a', scope: ['key_1', 'ada', 'POST', '/v1/keys'], content: { a: 1 }, isRepeatable: false },
+      ...more,
+    })
+    const made = (n: number): Reply => ({ status: 201, body: { secret: `hf_very-secret-${n}` }, headers: { etag: `"${n}"` } })
+    const codeOf = async (promise: Promise<unknown>) => {
+      const error: unknown = await promise.then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
+      return isHoldfastError(error) ? error.code : error
+    }
+
+    test('the same key and request: the same answer, done once, also by another server and after a restart', async () => {
+      const perform = vi.fn(async () => made(1))
+      expect(await life().once(request(), perform)).toMatchObject({ isRepeated: false, reply: made(1) })
+      expect(await life().once(request(), perform)).toEqual({ isRepeated: true, reply: made(1) })
+      expect(perform).toHaveBeenCalledTimes(1)
+    })
+
+    test('the order of fields does not make another request; anything else does, and is refused', async () => {
+      const idempotency = life()
+      await idempotency.once(request({ content: { a: 1, b: [{ c: 2, d: 3 }] } }), async () => made(1))
+      expect(await idempotency.once(request({ content: { b: [{ d: 3, c: 2 }], a: 1 } }), async () => made(2))).toMatchObject({
+        isRepeated: true,
+      })
+      for (const content of [{ a: 1 }, { a: 1, b: [{ c: 2, d: '3' }] }, null])
+        expect(await codeOf(idempotency.once(request({ content }), async () => made(2)))).toBe('idempotency_key_reused')
+    })
+
+    test.each([
+      ['another tenant', { tenantId: 'tnt_b' }],
+      ['another key of the same person', { scope: ['key_2', 'ada', 'POST', '/v1/keys'] }],
+      ['another person behind the same key', { scope: ['key_1', 'ben', 'POST', '/v1/keys'] }],
+      ['another route', { scope: ['key_1', 'ada', 'POST', '/v1/webhooks'] }],
+    ])('%s has keys of its own', async (_who, more) => {
+      const idempotency = life()
+      await idempotency.once(request(), async () => made(1))
+      expect(await idempotency.once(request(more), async () => made(2))).toMatchObject({ isRepeated: false, reply: made(2) })
+    })
+
+    test('while it is under way the second is told so, and of many at once one is done', async () => {
+      const idempotency = life()
+      const gate = Promise.withResolvers<Reply>()
+      const first = idempotency.once(request(), () => gate.promise)
+      const others = await Promise.all(Array.from({ length: 20 }, () => codeOf(idempotency.once(request(), async () => made(2)))))
+      expect(new Set(others)).toEqual(new Set(['request_in_progress']))
+      gate.resolve(made(1))
+      await first
+      expect(await idempotency.once(request(), async () => made(2))).toEqual({ isRepeated: true, reply: made(1) })
+    })
+
+    test('a request under way is kept alive for as long as it takes', async () => {
+      // The store takes its turns by itself.
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+      try {
+        const [one, other] = [life(), life()]
+        const gate = Promise.withResolvers<Reply>()
+        const first = one.once(request(), () => gate.promise)
+        while ((await store.read(countRequests)) === 0) await new Promise((resolve) => setImmediate(resolve))
+        for (let minute = 0; minute < 10; minute += 1) {
+          now += 50_000
+          await vi.advanceTimersByTimeAsync(15_000)
+          await untilRenewed()
+          expect(await codeOf(other.once(request(), async () => made(2)))).toBe('request_in_progress')
+        }
+        gate.resolve(made(1))
+        expect(await first).toMatchObject({ isRepeated: false })
+        expect(vi.getTimerCount()).toBe(0)
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+
+    test('after the death of its server the outcome is not known, and nothing is done twice', async () => {
+      const dead = life()
+      void dead.once(request(), () => new Promise(() => undefined))
+      await vi.waitFor(async () => expect(await store.read(countRequests)).toBe(1))
+      now += 60_001
+      const perform = vi.fn(async () => made(2))
+      expect(await codeOf(life().once(request(), perform))).toBe('outcome_unknown')
+      expect(perform).not.toHaveBeenCalled()
+    })
+
+    test('what may be repeated by nature is simply done again after the death of its server', async () => {
+      const dead = life()
+      const late = Promise.withResolvers<Reply>()
+      const first = dead.once(request({ isRepeatable: true }), () => late.promise)
+      await vi.waitFor(async () => expect(await store.read(countRequests)).toBe(1))
+      now += 60_001
+      const alive = life()
+      expect(await alive.once(request({ isRepeatable: true }), async () => made(2))).toMatchObject({ isRepeated: false })
+      // The one that was thought dead does not overwrite it.
+      late.resolve(made(1))
+      await first
+      expect(await alive.once(request({ isRepeatable: true }), async () => made(3))).toEqual({ isRepeated: true, reply: made(2) })
+    })
+
+    test('a failure that asks for a delay, or is a bug, is tried again; any other is an answer', async () => {
+      const idempotency = life()
+      const failing = (error: unknown) => async () => problemReply(error, 'req_1', LOG)
+      for (const error of [
+        new HoldfastError('backend_unavailable', 'no'),
+        new HoldfastError('quota_exceeded', 'no'),
+        new Error('bug'),
+        new HoldfastError('request_cancelled', 'left'),
+      ]) {
+        expect(await idempotency.once(request(), failing(error))).toMatchObject({ isRepeated: false })
+      }
+      expect(await idempotency.once(request(), failing(new HoldfastError('session_closed', 'over')))).toMatchObject({ isRepeated: false })
+      expect(await idempotency.once(request(), async () => made(1))).toMatchObject({ isRepeated: true, reply: { status: 409 } })
+    })
+
+    test('after a day a key is free again, and old ones are dropped', async () => {
+      const idempotency = life()
+      await idempotency.once(request(), async () => made(1))
+      now += DAY
+      expect(await idempotency.once(request({ content: 'other' }), async () => made(2))).toMatchObject({ isRepeated: false })
+      now += DAY
+      await idempotency.once(request({ key: 'k-2' }), async () => made(3))
+      expect(await store.read(countRequests)).toBe(1)
+    })
+
+    test('the database shows neither what was sent nor what was answered', async () => {
+      await life().once(request({ key: 'guess-me', content: { command: 'rm -rf secrets' } }), async () => made(1))
+      const rows = await store.read((sql) => sql.all('SELECT * FROM requests'))
+      const shown = rows
+        .flatMap((row) => Object.values(row))
+        .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)))
+      expect(shown.join(' ')).not.toMatch(/guess-me|rm -rf|very-secret|ada/)
+    })
+
+    test.each(['', 'a b', 'é', 'x'.repeat(256)])('the key %j is refused', async (bad) => {
+      expect(await codeOf(life().once(request({ key: bad }), async () => made(1)))).toBe('invalid_request')
+    })
+  })
+}
