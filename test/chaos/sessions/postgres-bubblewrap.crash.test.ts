@@ -1,0 +1,4 @@
+/** Sessions survive the death of their server at any step: PostgreSQL, Bubblewrap. */
+import { sessionsSurvive } from './sessions-suite.ts'
+
+await sessionsSurvive('bubblewrap', 'PostgreSQL', 'steps')
