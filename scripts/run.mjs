@@ -13,6 +13,7 @@ import { ensureNode } from './set-up/node-runtime.mjs'
 import { ensureNpmDependencies } from './set-up/npm-dependencies.mjs'
 import { say, SetUpError } from './set-up/say.mjs'
 import { ensureSystemPackages } from './set-up/system-packages.mjs'
+import { runLongTests } from './test-long.mjs'
 import { runTests } from './test.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -36,6 +37,7 @@ const COMMANDS = {
   holdfast: { needsSandboxes: true, needsGuest: true, run: async (machine, args) => runScript(machine, [await bundle(root), ...args]) },
   bench: { needsSandboxes: true, needsGuest: true, run: (machine, args) => runScript(machine, ['bench/main.ts', ...args]) },
   test: { needsSandboxes: true, needsGuest: true, run: ({ node, env }, args) => runTests(root, node, env, args) },
+  'test:long': { needsSandboxes: false, needsGuest: true, run: ({ node, env }, args) => runLongTests(root, node, env, args) },
   check: { needsSandboxes: false, needsGuest: true, run: ({ env }) => runChecks(root, env) },
   format: {
     needsSandboxes: false,

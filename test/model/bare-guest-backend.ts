@@ -76,6 +76,12 @@ export function bareGuestBackend(guestPath: string, directory: string): BareGues
     }
   }
 
+  const endAtOnce = () => {
+    for (const { child } of guests.values()) killTree(child)
+  }
+  // Whatever ends this process: the guests are its children in name only.
+  process.once('exit', endAtOnce)
+
   async function remove(name: string): Promise<void> {
     const guest = guests.get(name)
     if (guest === undefined) return
@@ -124,6 +130,7 @@ export function bareGuestBackend(guestPath: string, directory: string): BareGues
     },
     async endAll() {
       for (const name of guests.keys()) await remove(name)
+      process.off('exit', endAtOnce)
     },
   }
 }
@@ -155,11 +162,16 @@ function isRunning({ child }: Guest): boolean {
 async function endTree(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  const pids = [child.pid, ...descendants(child.pid)]
-  for (const pid of pids) killProcess(pid)
+  const pids = killTree(child)
   await ended
   // Somebody else reaps them: there is no event to wait for.
   while (pids.some(isAlive)) await delay(1)
+}
+
+function killTree({ pid }: ChildProcess): readonly number[] {
+  const pids = pid === undefined ? [] : [pid, ...descendants(pid)]
+  for (const each of pids) killProcess(each)
+  return pids
 }
 
 /** One that only waits to be reaped is none. */

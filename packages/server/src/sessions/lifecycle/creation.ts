@@ -3,25 +3,14 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
-import type { SandboxWish } from '@holdfast/protocol'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { step } from './step.ts'
 import type { Step } from './step.ts'
 
-export interface NewSession {
-  readonly id: string
-  readonly tenantId: string
-  readonly owner: string
-  readonly ownerGroup: string | null
-  readonly key: string
-  readonly keyHash: string
-  readonly scope: string | null
-  readonly labels: Readonly<Record<string, string>>
-  readonly metadata: Readonly<Record<string, string>>
-  readonly createdBy: string
-  readonly wish: SandboxWish
+type Given = 'id' | 'tenantId' | 'owner' | 'ownerGroup' | 'key' | 'keyHash' | 'scope' | 'labels' | 'metadata' | 'createdBy' | 'wish'
+
+export interface NewSession extends Pick<SessionRow, Given | 'workspaceOnClose'> {
   readonly times: SessionTimes
-  readonly workspaceOnClose: SessionRow['workspaceOnClose']
   readonly serverId: string
   readonly sandboxId: string
   readonly pack: { readonly profile: string; readonly key: string; readonly uid: number } | null

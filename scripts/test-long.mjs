@@ -1,0 +1,33 @@
+/**
+ * `npm run test:long`: thousands of sequences against the model of sessions, then every guard taken out once.
+ *
+ * `HOLDFAST_MODEL_SEQUENCES` (2000) and `HOLDFAST_MODEL_SEED` choose other sequences; a failure prints the seed, the path and the shortest
+ * sequence that was found. `npm run test:long -- model` or `-- guards` runs one of the two.
+ */
+import { join } from 'node:path'
+import { runInForeground } from './set-up/command.mjs'
+import { say, SetUpError } from './set-up/say.mjs'
+
+/** @type {Record<string, string>} */
+const PARTS = { model: 'test/model/run.ts', guards: 'test/model/guards/run.ts' }
+
+/**
+ * @param {string} root the repository
+ * @param {string} node
+ * @param {NodeJS.ProcessEnv} env
+ * @param {readonly string[]} args one part and arguments for it; without any, all parts
+ * @returns {Promise<number>} the exit code
+ */
+export async function runLongTests(root, node, env, [wanted, ...rest]) {
+  if (wanted !== undefined && !Object.hasOwn(PARTS, wanted))
+    throw new SetUpError(`there is no long test '${wanted}'; there are: ${Object.keys(PARTS).join(', ')}`)
+  let failed = 0
+  for (const [part, script] of Object.entries(PARTS)) {
+    if (wanted !== undefined && wanted !== part) continue
+    const startedAtMs = performance.now()
+    const exitCode = await runInForeground(node, ['--disable-warning=ExperimentalWarning', join(root, script), ...rest], { cwd: root, env })
+    say(`${exitCode === 0 ? '✓' : '✗'} ${part} (${((performance.now() - startedAtMs) / 1000).toFixed(0)} s)`)
+    if (exitCode !== 0) failed += 1
+  }
+  return failed > 0 ? 1 : 0
+}

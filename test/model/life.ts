@@ -1,0 +1,78 @@
+/**
+ * One life of a server, as a test can end it: everything it does to the store and to the backend goes through here.
+ *
+ * Tells when the server is at rest (nothing under way), and ends it without a word: from then on nothing that it asks for is
+ * done, and nothing that is under way ever answers. That is as near to `kill -9` as one process can come: what had reached the
+ * store or the backend happened, whatever would have followed did not.
+ */
+import type { Duplex } from 'node:stream'
+import type { Sandbox, SandboxBackend } from '../../packages/server/src/sandboxes/backend.ts'
+import type { Store } from '../../packages/server/src/store/store.ts'
+
+export interface Life {
+  readonly store: Store
+  readonly backend: SandboxBackend
+  /** Calls to the store and the backend that have not been answered. */
+  readonly underWay: number
+  /** Resolves when nothing that it began can happen any more. */
+  kill(): Promise<void>
+}
+
+export function beginLife(store: Store, backend: SandboxBackend): Life {
+  const connections = new Set<Duplex>()
+  let underWay = 0
+  let isDead = false
+  let onQuiet: (() => void) | null = null
+
+  async function during<T>(work: () => Promise<T>): Promise<T> {
+    if (isDead) return never()
+    underWay += 1
+    const [settled] = await Promise.allSettled([work()])
+    underWay -= 1
+    if (underWay === 0) onQuiet?.()
+    if (isDead) return never()
+    if (settled.status === 'rejected') throw settled.reason
+    return settled.value
+  }
+
+  const tapped = (sandbox: Sandbox): Sandbox => ({
+    ...sandbox,
+    dial: (signal) =>
+      during(async () => {
+        const connection = await sandbox.dial(signal)
+        connections.add(connection)
+        connection.once('close', () => connections.delete(connection))
+        return connection
+      }),
+  })
+
+  return {
+    get underWay() {
+      return underWay
+    },
+    store: {
+      dialect: store.dialect,
+      read: (work) => during(() => store.read(work)),
+      write: (work, durability) => during(() => store.write(work, durability)),
+      close: () => store.close(),
+    },
+    backend: {
+      ...backend,
+      probe: (signal) => during(() => backend.probe(signal)),
+      check: (spec, signal) => during(() => backend.check(spec, signal)),
+      create: (...given) => during(async () => tapped(await backend.create(...given))),
+      attach: (...given) => during(async () => tapped(await backend.attach(...given))),
+      list: (signal) => during(() => backend.list(signal)),
+      destroy: (name) => during(() => backend.destroy(name)),
+    },
+    async kill() {
+      isDead = true
+      for (const connection of connections) connection.destroy()
+      if (underWay > 0) await new Promise<void>((resolve) => (onQuiet = resolve))
+    },
+  }
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined)
+}
