@@ -43,7 +43,10 @@ function ready(world: World, index: number): readonly Possibility[] {
   const reasons = quotaRefusals(world, session.owner, 'compute')
   if (reasons.length > 0) return reasons.map((answer) => ({ world, answer }))
   const packKey = packKeyOf(session)
-  return placesFor(world, packKey).map((place) => resumed(structuredClone(world), index, place, packKey))
+  const served = placesFor(world, packKey).map((place) => resumed(structuredClone(world), index, place, packKey))
+  // What may still run in a shared sandbox that cannot be destroyed is as good a reason to refuse.
+  const remains = world.boxes.filter((box) => box.packKey === packKey && world.sessions.every((other) => other.box !== box.number))
+  return packKey !== null && world.trouble.destroy && remains.length > 0 ? [...served, { world, answer: 'backend_unavailable' }] : served
 }
 
 function resumed(world: World, index: number, place: ReturnType<typeof placesFor>[number], packKey: string | null): Possibility {

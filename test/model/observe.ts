@@ -36,12 +36,19 @@ function seenSession(world: World, session: ModelSession, index: number): Seen {
     expires: `${reason} ${at === null ? null : at - world.now}`,
     lease: isLive(session) && session.leaseAt !== null ? session.leaseAt - world.now : null,
     activity: isServed(session) ? session.activityAt - world.now : null,
-    cleanup: isClosed(session) ? cleanup : null,
+    cleanup: isClosed(session) ? seenCleanup(cleanup, session.isPacked) : null,
     files: session.isPacked ? 'hidden' : isLive(session) ? (session.files ?? []) : session.files,
     in: session.box === null ? null : world.sessions.findIndex(({ box }) => box === session.box),
     executions: session.executions.map(({ number, status, exitCode, kind, name }) => `${number} ${kind} ${name} ${status} ${exitCode}`),
     index,
   }
+}
+
+/** Of two that leave a sandbox at the same time, either may be the last. */
+function seenCleanup(cleanup: ModelSession['cleanup'], isPacked: boolean): ModelSession['cleanup'] {
+  if (cleanup === null) return null
+  const { verified, sandbox, workspace } = cleanup
+  return { verified, workspace, sandbox: isPacked && sandbox === 'kept' ? 'destroyed' : sandbox }
 }
 
 export async function seenInSystem(system: System): Promise<Seen> {
@@ -78,7 +85,7 @@ async function seenRow(system: System, rows: readonly (SessionRow | null)[], row
     expires: `${reason} ${at === null ? null : at - system.time.now}`,
     lease: isLiveState(state) && row.leaseAt !== null ? row.leaseAt - system.time.now : null,
     activity: state === 'idle' || state === 'active' ? row.activityAt - system.time.now : null,
-    cleanup: cleanup === null ? null : { verified: cleanup.verified, sandbox: cleanup.sandbox, workspace: cleanup.workspace },
+    cleanup: seenCleanup(cleanup, row.packKey !== null),
     files: row.packKey === null ? filesOf(system, row.id, isLiveState(state)) : 'hidden',
     in: row.sandboxId === null ? null : rows.findIndex((other) => other?.sandboxId === row.sandboxId),
     executions: await executionsOf(system, row),

@@ -43,7 +43,7 @@ async function whatIsUnderWay({ store, backend }: System): Promise<readonly stri
   const running = new Set((await backend.list()).filter((each) => each.running).map(({ name }) => name))
   const adrift = sandboxes.filter((row) => !hasTrouble && (!bound.has(row.id ?? null) || row.state !== 'ready'))
   const lost = sessions.filter(
-    ({ sandbox_id: id, state }) => typeof id === 'string' && !running.has(id) && !(state === 'closing' && hasTrouble),
+    (row) => typeof row.sandbox_id === 'string' && !running.has(row.sandbox_id) && !(isStuck(row) && row.running === 0),
   )
   return [...unrest, ...adrift, ...lost].map((row) => JSON.stringify(row))
 }

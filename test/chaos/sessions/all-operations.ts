@@ -2,14 +2,17 @@
  * Every operation by its name.
  */
 import { CROWD_OPERATIONS } from './crowd-operations.ts'
+import { LIFE_OPERATIONS } from './life-operations.ts'
 import { LOAD_OPERATIONS } from './load-operation.ts'
 import type { Operation } from './operation.ts'
-import { OPERATIONS } from './operations.ts'
+import { WORK_OPERATIONS } from './work-operations.ts'
 
-const ALL: Readonly<Record<string, Operation>> = { ...OPERATIONS, ...CROWD_OPERATIONS, ...LOAD_OPERATIONS }
+const ALL: Readonly<Record<string, Operation>> = { ...LIFE_OPERATIONS, ...WORK_OPERATIONS, ...CROWD_OPERATIONS, ...LOAD_OPERATIONS }
 
 /** Those with an end, and so with a number of steps. */
-export const MATRIX_NAMES = Object.keys({ ...OPERATIONS, ...CROWD_OPERATIONS }).filter((name) => ALL[name]?.isOnlyBefore !== true)
+export const MATRIX_NAMES = Object.keys({ ...LIFE_OPERATIONS, ...WORK_OPERATIONS, ...CROWD_OPERATIONS }).filter(
+  (name) => ALL[name]?.isOnlyBefore !== true,
+)
 
 export function operationOf(name: string): Operation {
   const operation = ALL[name]

@@ -57,6 +57,7 @@ async function live({ ground, operation: name, homeName, killAt, facts: earlier 
   process.kill(process.pid, 'SIGKILL')
 }
 
+process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGKILL'))
 const [plan] = process.argv.slice(2)
 if (plan === undefined) throw new Error('the plan is missing')
 await live(JSON.parse(plan) as VictimPlan)

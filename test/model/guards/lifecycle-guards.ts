@@ -76,7 +76,6 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
   ]),
   ...guardsOf(COMPUTE, 'model', [
     [`notice: suspendReason === null ? null : noticeOf(suspendReason, workspace)`, `notice: null`],
-    [`      activityAt: now,\n    },\n    { type: READY_EVENT`, `    },\n    { type: READY_EVENT`],
     [`if (session.pendingReason === 'create') return beginClosing`, `if (true) return beginClosing`],
     [`if (session.pendingReason === 'create') return beginClosing`, `if (false) return beginClosing`],
     [`suspendedAt: session.suspendedAt ?? now, failure }`, `suspendedAt: now, failure }`],
@@ -93,6 +92,7 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`suspendedAt: now,\n    incarnation`, `incarnation`],
   ]),
   ...guardsOf(COMPUTE, 'unit', [
+    [`      activityAt: now,\n    },\n    { type: READY_EVENT`, `    },\n    { type: READY_EVENT`],
     [
       `if (session.state !== 'pending' || session.sandboxId !== sandboxId) return unchanged(session)\n  const { suspendReason`,
       `const { suspendReason`,
@@ -131,12 +131,11 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
       `heldAt === null ? { at: (closedAt ?? activityAt) + recordMs, kind: 'record' } : null`,
       `{ at: (closedAt ?? activityAt) + recordMs, kind: 'record' }`,
     ],
-    [`Math.max(closingAt ?? activityAt, drainUntil ?? 0)`, `(closingAt ?? activityAt)`],
     [`running > 0 && drainUntil !== null`, `false`],
     [`due.at < first.at`, `due.at > first.at`],
   ]),
+  ...guardsOf(DEADLINES, 'unit', [[`Math.max(closingAt ?? activityAt, drainUntil ?? 0)`, `(closingAt ?? activityAt)`]]),
   ...guardsOf(DUE, 'model', [
-    [`next !== null && next.at <= now ? next : null`, `next`],
     [`next !== null && next.at <= now ? next : null`, `next !== null && next.at < now ? next : null`],
     [
       `session.onIdle === 'suspend' ? suspend(session, 'idle', now) : beginClosing(session, { reason: 'expire', detail: 'idle' }, now)`,
@@ -146,6 +145,7 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`return step(session, { drainUntil: null })`, `return unchanged(session)`],
   ]),
   ...guardsOf(DUE, 'unit', [
+    [`next !== null && next.at <= now ? next : null`, `next`],
     [`return session.pendingReason === 'create'`, `return false`],
     [`return session.pendingReason === 'create'`, `return true`],
     [`aligned.session.deadlineAt === session.deadlineAt ? unchanged(session) : aligned`, `unchanged(session)`],

@@ -35,8 +35,11 @@ export function createReaper({ store, fleet, serverId, log }: ReaperNeeds): Reap
 
   function reap(id: string): Promise<void> {
     const known = underWay.get(id)
-    if (known !== undefined) return known
-    const done = destroy(id).finally(() => underWay.delete(id))
+    // One that is under way may have looked before the last session let go: it is looked at again afterwards.
+    const attempt = known === undefined ? destroy(id) : known.then(() => destroy(id))
+    const done = attempt.finally(() => {
+      if (underWay.get(id) === done) underWay.delete(id)
+    })
     underWay.set(id, done)
     return done
   }

@@ -23,6 +23,10 @@ describe('news of a sandbox', () => {
     }
   })
 
+  test('that it is ready starts the idle time', () => {
+    expect(becomeReady(pending, 'sbx_1', 'intact', NOW).session).toMatchObject({ state: 'idle', activityAt: NOW })
+  })
+
   test('that it is gone is for the sessions in it alone', () => {
     const active = sampleSession({ state: 'active', running: 2, sandboxId: 'sbx_1' })
     expect(loseSandbox(active, 'sbx_1', NOW).session).toMatchObject({ state: 'suspended', running: 0, incarnation: 2, sandboxId: null })

@@ -1,23 +1,20 @@
 /**
- * What a server does to sessions, as operations of the crash matrix.
+ * What happens to one session in its life, from its creation to the end of its record.
  */
 import { rm } from 'node:fs/promises'
 import {
   endlessCommand,
   journalCommand,
+  never,
   readySession,
   requestOf,
-  never,
   runCommand,
   shell,
   startCommand,
   untilNoSandbox,
-  untilPrinted,
   untilState,
 } from './actions.ts'
 import type { Aftermath } from './aftermath.ts'
-import { checkNumberedOutput } from './numbered-output.ts'
-import { printingScript } from '../numbered-lines.ts'
 import type { Operation } from './operation.ts'
 import { checkUsable } from './usable.ts'
 
@@ -31,7 +28,7 @@ async function checkClosed({ facts, sessionOf, expect }: Aftermath, state: strin
   else expect([state, 'idle', 'active'].includes(session.state), `the session is ${session.state}`)
 }
 
-export const OPERATIONS = {
+export const LIFE_OPERATIONS = {
   create: {
     async act(life, say) {
       const { session } = await life.plane.sessions.getOrCreate(life.caller, requestOf(life, 'a'), never())
@@ -48,93 +45,6 @@ export const OPERATIONS = {
       const again = await readySession(life, 'a')
       expect(session === null || again.id === session.id, 'its key leads to another session')
       await checkUsable(aftermath, again.id)
-    },
-  },
-
-  exec: {
-    async prepare(life, say) {
-      say({ session: (await readySession(life, 'a')).id, ends: true })
-    },
-    async act(life, say, { session }) {
-      const end = await runCommand(life, life.caller, String(session), journalCommand(), (execution) => say({ execution }))
-      say({ status: end.status })
-    },
-    async check({ facts, executionOf, expect }) {
-      const execution = await executionOf('execution')
-      if (facts['status'] !== undefined) expect(execution?.status === facts['status'], `its end has become ${execution?.status}`)
-      if (execution !== null) expect(execution.status === 'completed', `it is ${execution.status}`)
-    },
-  },
-
-  'exec with stdin': {
-    async prepare(life, say) {
-      say({ session: (await readySession(life, 'a')).id, ends: true, tearsInput: true })
-    },
-    async act(life, say, { session }) {
-      const command = { ...shell('echo begin >> journal; cat > got; echo end >> journal; exit 7'), stdin: 'x'.repeat(300_000) }
-      await runCommand(life, life.caller, String(session), command, (execution) => say({ execution }))
-    },
-    async check({ sessionOf, executions, file, expect }) {
-      const session = await sessionOf('session')
-      for (const { status } of session === null ? [] : await executions(session.id)) {
-        if (status === 'completed') expect((await file(session?.id ?? '', 'got'))?.length === 300_000, 'torn input looks like a whole one')
-      }
-    },
-  },
-
-  'start a process': {
-    async prepare(life, say) {
-      say({ session: (await readySession(life, 'a')).id })
-    },
-    async act(life, say, { session }) {
-      const process = await startCommand(life, String(session), shell(printingScript('slow')), 'printer')
-      say({ process })
-      await untilPrinted(life, String(session), process, 200)
-    },
-    async check(aftermath) {
-      const { executionOf, expect } = aftermath
-      const execution = await executionOf('process')
-      if (execution === null) return
-      expect(execution.status === 'running' && execution.name === 'printer', `it is ${execution.status}`)
-      await checkNumberedOutput(aftermath, execution.sessionId, execution.id, 400)
-    },
-  },
-
-  'cancel an execution': {
-    async prepare(life, say) {
-      const { id } = await readySession(life, 'a')
-      const [doomed, other] = [await startCommand(life, id, endlessCommand()), await startCommand(life, id, endlessCommand(), 'other')]
-      say({ session: id, doomed, other, asked: true })
-    },
-    async act(life, say, { session, doomed }) {
-      const { verified } = await life.plane.sessions.commands.cancel(life.caller, String(session), String(doomed), 0)
-      say({ acknowledged: verified })
-    },
-    async check({ facts, executionOf, expect }) {
-      const doomed = await executionOf('doomed')
-      if (facts['acknowledged'] === true) expect(doomed?.status === 'cancelled', `the cancelled one is ${doomed?.status}`)
-      expect(['running', 'cancelled'].includes(doomed?.status ?? ''), `the cancelled one is ${doomed?.status}`)
-      expect((await executionOf('other'))?.status === 'running', 'the other one does not run')
-    },
-  },
-
-  'cancel the work': {
-    async prepare(life, say) {
-      const { id } = await readySession(life, 'a')
-      const [doomed, other] = [await startCommand(life, id, endlessCommand()), await startCommand(life, id, endlessCommand(), 'other')]
-      await runCommand(life, life.caller, id, shell(`setsid sh -c 'while :; do sleep 1; done' > /dev/null 2>&1 & exit 7`))
-      say({ session: id, doomed, other, asked: true })
-    },
-    async act(life, say, { session }) {
-      const { verified } = await life.plane.sessions.steering.cancelWork(life.caller, String(session), { graceMs: 0 })
-      say({ acknowledged: verified })
-    },
-    async check({ facts, sessionOf, executionOf, expect }) {
-      const doomed = await executionOf('doomed')
-      if (facts['acknowledged'] === true) expect(doomed?.status === 'cancelled', `the cancelled one is ${doomed?.status}`)
-      expect(['running', 'cancelled'].includes(doomed?.status ?? ''), `the cancelled one is ${doomed?.status}`)
-      expect((await executionOf('other'))?.status === 'running', 'the process does not run')
-      expect((await sessionOf('session'))?.state === 'active', 'the session does not live on')
     },
   },
 
