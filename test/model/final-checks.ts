@@ -25,18 +25,17 @@ export async function checkLedger(system: System, world: World): Promise<void> {
   for (const [index, id] of system.sessionIds.entries()) {
     const session = at(world, index)
     const rows = await system.store.read((sql) => sql.all(`SELECT seq, type, body FROM events WHERE session_id = ? ORDER BY seq`, id))
-    let state: unknown = null
+    let state: string | null = null
     for (const [place, { seq, type, body }] of rows.entries()) {
       if (seq !== place + 1) throw new Error(`the events of session ${index} have a gap at ${place + 1}`)
-      const { from, to }: { from: unknown; to: unknown } = JSON.parse(String(body))
+      const { from, to }: { from: string | null; to: string | null } = JSON.parse(String(body))
       if (to === null) continue
-      if (from !== state) throw new Error(`event ${seq} of session ${index} comes from ${String(from)}, which was ${String(state)}`)
+      if (from !== state) throw new Error(`event ${seq} of session ${index} comes from ${from}, which was ${state}`)
       state = to
-      const words = MOVES[`${String(from)} ${String(to)}`] ?? [`session.${String(to)}`]
-      if (!words.includes(String(type)))
-        throw new Error(`event ${seq} of session ${index} calls ${String(from)} to ${String(to)} ${String(type)}`)
+      const words = MOVES[`${from} ${to}`] ?? [`session.${to}`]
+      if (!words.includes(String(type))) throw new Error(`event ${seq} of session ${index} calls ${from} to ${to} ${String(type)}`)
     }
-    if (state !== session.state) throw new Error(`the events of session ${index} lead to ${String(state)}, it is ${session.state}`)
+    if (state !== session.state) throw new Error(`the events of session ${index} lead to ${state}, it is ${session.state}`)
   }
   await checkAudit(system)
 }
