@@ -22,6 +22,7 @@ const LONG_SAMPLE = 6
 /** Where sandboxes are slow. */
 const SHORT_SAMPLE = 2
 const ASKED = process.env['HOLDFAST_CHAOS_STEPS']
+const IS_VERBOSE = process.env['HOLDFAST_CHAOS_VERBOSE'] !== undefined
 const SEED = process.env['HOLDFAST_CHAOS_SEED'] ?? 'holdfast'
 const WANTED = (process.env['HOLDFAST_CHAOS_OPERATIONS'] ?? '').split(',').filter((name) => name !== '')
 
@@ -30,8 +31,11 @@ export interface Matrix {
   databases(): Databases
   /** The program of the server that dies. */
   victim(): string
-  /** `steps`: every one, of the operations that are not long. Otherwise a few steps of every second operation, from the first or the second on. */
-  readonly coverage: 'steps' | 'odd' | 'even'
+  /**
+   * `steps`: every one, of the operations that are not long. `lasting`: of these, the ones after something lasting was done, which leaves
+   * out the ends just before a commit. `odd`, `even`: a few steps of every second operation, from the first or the second on.
+   */
+  readonly coverage: 'steps' | 'lasting' | 'odd' | 'even'
   /** Whether servers can share the store. */
   readonly isShared: boolean
 }
@@ -50,37 +54,43 @@ export function crashMatrix(matrix: Matrix): void {
 }
 
 function isTried({ isShared, coverage }: Matrix, name: string, index: number): boolean {
-  if (WANTED.length > 0) return WANTED.includes(name)
   if (operationOf(name).isShared === true && !isShared) return false
-  return ASKED !== undefined || coverage === 'steps' || index % 2 === (coverage === 'odd' ? 0 : 1)
+  if (WANTED.length > 0) return WANTED.includes(name)
+  return ASKED !== undefined || isWhole(coverage) || index % 2 === (coverage === 'odd' ? 0 : 1)
+}
+
+function isWhole(coverage: Matrix['coverage']): boolean {
+  return coverage === 'steps' || coverage === 'lasting'
 }
 
 async function killAtEach(matrix: Matrix, name: string, steps: readonly string[]): Promise<readonly string[]> {
   const failures: string[] = []
-  const chosen = sampleOf(steps.length, sampleSize(matrix, name), name)
-  if (process.env['HOLDFAST_CHAOS_VERBOSE'] !== undefined)
+  const chosen = chosenSteps(matrix, name, steps)
+  if (IS_VERBOSE)
     console.log(
       `${name}: ${steps.length} steps, ${chosen.length} kills\n${steps.map((step, index) => `  ${index + 1} ${step}`).join('\n')}`,
     )
   const worker = async () => {
     for (let killAt = chosen.shift(); killAt !== undefined; killAt = chosen.shift()) {
       const { problems } = await dieAndCheck(matrix, name, killAt)
-      if (problems.length > 0) failures.push(`step ${killAt}, ${steps[killAt - 1]}: ${problems.join('\n    ')}`)
+      if (problems.length === 0) continue
+      failures.push(`step ${killAt}, ${steps[killAt - 1]}: ${problems.join('\n    ')}`)
+      if (IS_VERBOSE) console.log(`${name}: ${failures.at(-1)}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  if (IS_VERBOSE) console.log(`${name}: ${failures.length} kills failed`)
   return failures
 }
 
-function sampleSize({ coverage }: Matrix, name: string): number {
-  if (ASKED === 'all') return Number.POSITIVE_INFINITY
-  if (coverage === 'steps' && operationOf(name).isLong !== true) return Number.POSITIVE_INFINITY
-  return ASKED === undefined ? (coverage === 'steps' ? LONG_SAMPLE : SHORT_SAMPLE) : Number(ASKED)
-}
-
-function sampleOf(steps: number, size: number, name: string): number[] {
+/** Numbers of the steps to die at. */
+function chosenSteps({ coverage }: Matrix, name: string, steps: readonly string[]): number[] {
+  const all = steps.map((step, index) => ({ step, number: index + 1 }))
+  if (ASKED === 'all') return all.map(({ number }) => number)
+  const rest = all.filter(({ step }) => coverage !== 'lasting' || !step.startsWith('before ')).map(({ number }) => number)
+  if (isWhole(coverage) && operationOf(name).isLong !== true) return rest
+  const size = ASKED === undefined ? (isWhole(coverage) ? LONG_SAMPLE : SHORT_SAMPLE) : Number(ASKED)
   const random = seededRandom(`${SEED} ${name}`)
-  const rest = Array.from({ length: steps }, (_, index) => index + 1)
   while (rest.length > size) rest.splice(Math.floor(random() * rest.length), 1)
   return rest
 }
