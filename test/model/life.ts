@@ -41,6 +41,8 @@ export function beginLife(store: Store, backend: SandboxBackend): Life {
       during(async () => {
         const connection = await sandbox.dial(signal)
         connections.add(connection)
+        // After a kill nobody else listens.
+        connection.on('error', () => undefined)
         connection.once('close', () => connections.delete(connection))
         return connection
       }),

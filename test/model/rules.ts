@@ -35,7 +35,7 @@ export interface Tenant {
 }
 
 export const TENANTS = {
-  default: { open: 5, openPerOwner: 4, compute: 3, computePerOwner: 2, ceilings: {} },
+  main: { open: 5, openPerOwner: 4, compute: 3, computePerOwner: 2, ceilings: {} },
   other: {
     ...{ open: null, openPerOwner: null, compute: null, computePerOwner: null },
     ceilings: { idleMs: 61 * SECOND, leaseMs: 127 * SECOND, lifetimeMs: 503 * SECOND, retentionMs: 701 * SECOND },
@@ -44,7 +44,7 @@ export const TENANTS = {
 export type TenantName = keyof typeof TENANTS
 
 /** Who may own sessions. */
-export const OWNERS = { alice: 'default', bob: 'default', carol: 'other' } as const satisfies Record<string, TenantName>
+export const OWNERS = { alice: 'main', bob: 'main', carol: 'other' } as const satisfies Record<string, TenantName>
 export type Owner = keyof typeof OWNERS
 export const OWNER_NAMES = ['alice', 'bob', 'carol'] as const
 

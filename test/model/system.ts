@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TenantPolicy } from '@holdfast/protocol'
+import type { TenantPolicy, TenantQuotas } from '@holdfast/protocol'
 import { DEFAULT_TENANT_ID } from '../../packages/server/src/access/principal.ts'
 import type { Principal } from '../../packages/server/src/access/principal.ts'
 import { loadConfig } from '../../packages/server/src/config.ts'
@@ -71,7 +71,7 @@ export async function openSystem(onStop: 'keep' | 'suspend', isInFile: boolean):
   mkdirSync(sockets)
   const backend = bareGuestBackend(config.guestPath, sockets)
   const store = isInFile ? await openStore({ url: null, home: directory }) : await inMemory()
-  const tenantIds: Record<TenantName, string> = { default: DEFAULT_TENANT_ID, other: '' }
+  const tenantIds: Record<TenantName, string> = { main: '', other: '' }
 
   async function begin() {
     const life = beginLife(store, backend)
@@ -86,7 +86,7 @@ export async function openSystem(onStop: 'keep' | 'suspend', isInFile: boolean):
   })
 
   let current = await begin()
-  tenantIds.other = await makeTenants(current.plane)
+  Object.assign(tenantIds, await makeTenants(current.plane))
   return {
     ...{ time, home, store, backend, scratch, logged, sessionIds: [], executionIds: new Map<number, string>() },
     get plane() {
@@ -118,8 +118,11 @@ async function inMemory(): Promise<Store> {
   return store
 }
 
-/** The default one lets its sessions share sandboxes; the other one bounds how long they live. */
-async function makeTenants(plane: SessionPlane): Promise<string> {
+/**
+ * One lets its sessions share sandboxes and has the server's quotas, the other bounds how long they live. Both are new: who a packed
+ * session is on this host follows from its tenant, and nothing but that keeps two sequences apart that run at the same time.
+ */
+async function makeTenants({ tenants }: SessionPlane): Promise<Record<TenantName, string>> {
   const platform: Principal = {
     ...{
       tenantId: DEFAULT_TENANT_ID,
@@ -131,15 +134,17 @@ async function makeTenants(plane: SessionPlane): Promise<string> {
       onBehalfOf: null,
     },
   }
-  const policy: TenantPolicy = { admin_exec: false, packing: { profiles: ['shared'] }, ceilings: {} }
-  await plane.tenants.setPolicy(platform, DEFAULT_TENANT_ID, 1, policy)
   const quotas = { open_sessions: null, open_sessions_per_owner: null, compute_sessions: null, compute_sessions_per_owner: null }
-  const other = { admin_exec: false, packing: { profiles: [] }, ceilings: CEILING_SECONDS }
-  return (await plane.tenants.create(platform, { name: 'other', policy: other, quotas })).id
+  const make = async (name: string, policy: TenantPolicy, its: TenantQuotas) =>
+    (await tenants.create(platform, { name, policy, quotas: its })).id
+  return {
+    main: await make('main', { admin_exec: false, packing: { profiles: ['shared'] }, ceilings: {} }, {}),
+    other: await make('other', { admin_exec: false, packing: { profiles: [] }, ceilings: CEILING_SECONDS }, quotas),
+  }
 }
 
 function environment(home: string, onStop: string): NodeJS.ProcessEnv {
-  const { open, openPerOwner, compute, computePerOwner } = TENANTS.default
+  const { open, openPerOwner, compute, computePerOwner } = TENANTS.main
   return {
     HOLDFAST_HOME: home,
     HOLDFAST_SESSIONS_IDLE_SECONDS: `${TIMES.idleMs / SECOND}`,
