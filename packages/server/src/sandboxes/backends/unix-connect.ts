@@ -23,13 +23,16 @@ export async function connectUnix(
 ): Promise<Socket> {
   signal?.throwIfAborted()
   const place = await open(path, links === 'follow' ? O_PATH : O_PATH | constants.O_NOFOLLOW)
+  let socket: Socket
   try {
     const status = await place.stat()
     if (!status.isSocket()) throw Object.assign(new Error(`${path} is not a socket`), { code: 'ENOTSOCK' })
-    return await connected(connect(`/proc/self/fd/${place.fd}`), signal)
+    socket = await connected(connect(`/proc/self/fd/${place.fd}`), signal)
   } finally {
     await place.close()
   }
+  if (socket.destroyed) throw Object.assign(new Error(`the connection to ${path} broke at once`), { code: 'ECONNRESET' })
+  return socket
 }
 
 function connected(socket: Socket, signal: AbortSignal | undefined): Promise<Socket> {
@@ -37,6 +40,8 @@ function connected(socket: Socket, signal: AbortSignal | undefined): Promise<Soc
   const onAbort = (): void => void socket.destroy(abortReason(signal))
   const onConnect = (): void => {
     socket.off('error', onError)
+    // It may break before its taker listens; an error that nobody hears would end the whole server. The taker finds it closed.
+    socket.on('error', () => undefined)
     signal?.removeEventListener('abort', onAbort)
     resolve(socket)
   }
