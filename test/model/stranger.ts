@@ -6,6 +6,7 @@ import type { Caller } from '../../packages/server/src/sessions/caller.ts'
 import { findOwner } from './owners.ts'
 import type { Answer } from './possibility.ts'
 import { OWNER_NAMES } from './rules.ts'
+import type { Owner } from './rules.ts'
 import type { System } from './system.ts'
 import type { World } from './world.ts'
 
@@ -51,6 +52,8 @@ export async function performStranger(system: System, world: World, index: numbe
     const answer = await refusalOf(ask(system, caller, id, execution))
     if (answer !== (await refusalOf(ask(system, caller, NOWHERE, execution)))) return `${name} by ${other}: ${answer}`
     if (!answer.includes('"not_found"')) return `${name} by ${other}: ${answer}`
+    const made = await refusalOf(createFor(system, caller, owner, world.sessions[index]?.key ?? 'one'))
+    if (!made.includes('"forbidden"')) return `create for ${owner} by ${other}: ${made}`
     const listed = await system.plane.sessions.reads.list(caller, {}, null, 100)
     if (listed.some((session) => session.id === id)) return `listed for ${other}`
   }
@@ -60,6 +63,11 @@ export async function performStranger(system: System, world: World, index: numbe
   if (!NOT_FOR_ADMINISTRATORS.includes(name) || world.sessions[index]?.isPurged) return gone(world, index)
   const admin = await refusalOf(ask(system, await system.official('tenant_admin', owner), id, execution))
   return admin.includes('"forbidden"') ? 'ok' : `${name} by an administrator: ${admin}`
+}
+
+function createFor({ plane }: System, caller: Caller, owner: Owner, name: string): Promise<unknown> {
+  const { key, scope, keyHash } = plane.scopes.resolveKey(name)
+  return plane.sessions.getOrCreate(caller, { key: { key, scope, keyHash }, owner, wish: {} }, NEVER)
 }
 
 /** To those who could see it, a purged one is not there either. */

@@ -64,6 +64,8 @@ describe.skipIf(reason !== null)(`the service of podman${reason === null ? '' : 
     await backend.list()
     const first = await servicePid()
     kill(first, 'SIGKILL')
+    // Until it is dead it may still take a call, and die over it.
+    await expect.poll(() => isAlive(first)).toBe(false)
     expect(await backend.list()).toEqual([])
     expect(await servicePid()).not.toBe(first)
     await backend.close()
