@@ -67,7 +67,11 @@ export class OutputReader {
     if (this.#receivedSeq - this.#acknowledgedSeq > this.#windowBytes)
       throw violated(`output exceeds the window of ${this.#windowBytes} bytes`)
     if (this.#consumer === null || this.#isPaused || this.#isHanding || !this.#queue.isEmpty) this.#queue.push(channel, bytes)
-    else this.#hand(this.#consumer, channel, this.#consumer.keepsBytes ? this.#copy(bytes) : bytes)
+    else {
+      this.#hand(this.#consumer, channel, this.#consumer.keepsBytes ? this.#copy(bytes) : bytes)
+      // The consumer may have ended everything from within, and could not be told so at that moment.
+      if (this.#isComplete) this.#pump()
+    }
   }
 
   /** No more output follows what was delivered. */
