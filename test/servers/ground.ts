@@ -9,6 +9,7 @@ import { expect } from 'vitest'
 import { openBackend } from '../chaos/open-backend.ts'
 import { openHome } from '../../packages/server/src/home/home.ts'
 import type { SandboxBackend } from '../../packages/server/src/sandboxes/backend.ts'
+import type { OpenBackend } from '../../packages/server/src/sandboxes/choose.ts'
 import { cgroupsNamed, mountsOf, processesOf } from '../../packages/server/src/sandboxes/contract/traces.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { openTestServer } from './test-server.ts'
@@ -29,7 +30,7 @@ export interface Ground {
   /** What `start` and a child process are told. The same name is the same home. */
   plan(name: string, settings?: Readonly<Record<string, string>>): ServerPlan
   /** Closed with the ground, if not before. */
-  start(name?: string, settings?: Readonly<Record<string, string>>): Promise<TestServer>
+  start(name?: string, settings?: Readonly<Record<string, string>>, changed?: (open: OpenBackend) => OpenBackend): Promise<TestServer>
   /** The names of the sandboxes of one home, whoever runs it. */
   sandboxesOf(name: string): Promise<readonly string[]>
   /** Processes on the host that see anything of this ground: those inside its sandboxes, and those around them. */
@@ -69,8 +70,8 @@ export function openGround(under: BackendUnderTest, storeUrl: string | null = nu
   return {
     clock,
     plan,
-    async start(name = 'one', settings = {}) {
-      const server = await openTestServer(plan(name, settings), clock)
+    async start(name = 'one', settings = {}, changed = (open) => open) {
+      const server = await openTestServer(plan(name, settings), clock, changed)
       servers.push(server)
       return server
     },

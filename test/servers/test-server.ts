@@ -8,6 +8,7 @@ import type { Home } from '../../packages/server/src/home/home.ts'
 import { lockHome } from '../../packages/server/src/home/lock.ts'
 import type { Capabilities, SandboxBackend } from '../../packages/server/src/sandboxes/backend.ts'
 import { chooseBackend } from '../../packages/server/src/sandboxes/choose.ts'
+import type { OpenBackend } from '../../packages/server/src/sandboxes/choose.ts'
 import { destroyOrphans } from '../../packages/server/src/sandboxes/orphans.ts'
 import { createBackendRegistry } from '../../packages/server/src/sandboxes/registry.ts'
 import { openSessionPlane } from '../../packages/server/src/session-plane.ts'
@@ -51,7 +52,12 @@ export interface TestServer {
 
 const DRAIN_MS = 10_000
 
-export async function openTestServer(plan: ServerPlan, clock: () => number = Date.now): Promise<TestServer> {
+/** `changed` may stand between the sessions and their backends. */
+export async function openTestServer(
+  plan: ServerPlan,
+  clock: () => number = Date.now,
+  changed: (open: OpenBackend) => OpenBackend = (open) => open,
+): Promise<TestServer> {
   const { under, directory, guestPath, storeUrl, url, settings = {} } = plan
   const { dockerSocket, podmanSocket, image } = under.settings
   const config = loadConfig(
@@ -77,7 +83,7 @@ export async function openTestServer(plan: ServerPlan, clock: () => number = Dat
   const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir, expected })
   const logged: string[] = []
   const log = jsonLog('warn', (line) => logged.push(line))
-  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: registry.open, url, clock, log })
+  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: changed(registry.open), url, clock, log })
 
   let ending: Promise<void> | null = null
   const end = async () => {

@@ -33,11 +33,13 @@ export interface Fleet {
 export interface FleetNeeds {
   openBackend(kind: BackendKind): Promise<SandboxBackend>
   readonly live: LiveOptions
+  /** One that runs already was found again; nobody gets hold of it before this is done. */
+  onFound(id: string, sandbox: LiveSandbox): Promise<void>
   /** It is gone and nobody here asked for that. */
   onGone(id: string): void
 }
 
-export function createFleet({ openBackend, live, onGone }: FleetNeeds): Fleet {
+export function createFleet({ openBackend, live, onFound, onGone }: FleetNeeds): Fleet {
   const held = new Map<string, LiveSandbox>()
   const coming = new Map<string, Promise<LiveSandbox>>()
   const leaving = new Map<string, Promise<void>>()
@@ -95,7 +97,17 @@ export function createFleet({ openBackend, live, onGone }: FleetNeeds): Fleet {
     get: (id) => held.get(id),
     launch: ({ id, backend }, spec) =>
       once(id, async (signal) => launchSandbox(await openBackend(backend), id, spec, signal, undefined, live)),
-    attach: ({ id, backend }) => once(id, async (signal) => attachSandbox(await openBackend(backend), id, signal, live)),
+    attach: ({ id, backend }) =>
+      once(id, async (signal) => {
+        const sandbox = await attachSandbox(await openBackend(backend), id, signal, live)
+        try {
+          await onFound(id, sandbox)
+          return sandbox
+        } catch (error) {
+          sandbox.detach()
+          throw error
+        }
+      }),
     destroy(ref) {
       const known = leaving.get(ref.id)
       if (known !== undefined) return known

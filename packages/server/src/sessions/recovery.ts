@@ -7,7 +7,7 @@
  * |---------------------|------------------------|---------|
  * | idle, active        | runs, the same guest   | stays; executions are followed on, or get their true end |
  * | idle, active        | gone, or another guest | suspended as lost; its executions are lost |
- * | idle, active        | backend does not answer| stays; tried again at the next call |
+ * | idle, active        | backend does not answer| stays; tried again at the next call and with every sweep |
  * | pending             | any                    | made anew under the same name |
  * | suspended           | any                    | destroyed: nobody names it |
  * | closing             | any                    | the clean-up goes on; executions get their true end |
@@ -15,7 +15,6 @@
  */
 import { isHoldfastError } from '@holdfast/protocol'
 import type { Store } from '../store/store.ts'
-import { runningExecutions } from '../store/tables/executions.ts'
 import { findSandbox, hostedSandboxes, remakeSandbox } from '../store/tables/sandboxes.ts'
 import { hostedSessions } from '../store/tables/sessions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
@@ -24,8 +23,6 @@ import type { Log } from '../telemetry/log.ts'
 import { SYSTEM } from './caller.ts'
 import type { Changes } from './change.ts'
 import type { CleanUp } from './clean-up.ts'
-import type { Cancelling } from './executions/cancelling.ts'
-import type { Executions } from './executions/executions.ts'
 import type { Fleet, SandboxRef } from './fleet.ts'
 import { resumePending } from './lifecycle/compute.ts'
 import type { LoseSandbox } from './losing.ts'
@@ -44,12 +41,12 @@ export interface RecoveryNeeds {
   readonly serverId: string
   readonly changes: Changes
   readonly fleet: Fleet
-  readonly executions: Executions
-  readonly cancelling: Cancelling
   readonly provisioning: Provisioning
   readonly cleanUp: CleanUp
   readonly reaper: Reaper
   readonly lose: LoseSandbox
+  /** Its backend did not answer. */
+  onUnreached(session: SessionRow): void
   readonly log: Log
 }
 
@@ -106,7 +103,7 @@ async function isSameGuest(fleet: Fleet, ref: SandboxRef, bootId: string | null)
 }
 
 async function recoverServed(needs: RecoveryNeeds, session: SessionRow): Promise<'reattached' | 'lost' | 'unreachable'> {
-  const { store, fleet, executions, cancelling, lose, log } = needs
+  const { store, fleet, lose, onUnreached, log } = needs
   const { sandboxId } = session
   if (sandboxId === null) return 'lost'
   const row = await store.read((sql) => findSandbox(sql, sandboxId))
@@ -116,10 +113,6 @@ async function recoverServed(needs: RecoveryNeeds, session: SessionRow): Promise
       await lose(sandboxId)
       return 'lost'
     }
-    for (const execution of await store.read((sql) => runningExecutions(sql, session.id))) {
-      await executions.recover(execution, live)
-      if (execution.cancelAt !== null) void cancelling.one(execution, live)
-    }
     return 'reattached'
   } catch (error) {
     if (isHoldfastError(error, 'sandbox_gone')) {
@@ -128,6 +121,7 @@ async function recoverServed(needs: RecoveryNeeds, session: SessionRow): Promise
     }
     if (!isHoldfastError(error)) throw error
     log.warn('sandbox-not-reached', { session: session.id, sandbox: sandboxId, error: errorText(error) })
+    onUnreached(session)
     return 'unreachable'
   }
 }

@@ -1,6 +1,7 @@
 /** A server that stops and starts again: what it promised is still there, and what is not is said. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { HoldfastError } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
 import { eventually } from '../../../../test/servers/eventually.ts'
@@ -90,6 +91,26 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const after = await alice.sh('a', 'cat note')
       expect(after).toMatchObject({ stdout: 'kept\n', session: { id: session.id, incarnation: 2, workspace: 'intact' } })
       expect(after.session.notice).toMatch(/stopped unexpectedly.*workspace are intact/)
+    })
+
+    test('whose backend does not answer loses nothing, and follows on what runs as soon as it answers', async () => {
+      const { session, executionId } = await alice.start('a', 'sleep 0.2; echo done; exit 7')
+      await server.close()
+      let isDown = true
+      server = await ground.start('one', {}, (open) => async (kind) => {
+        if (isDown) throw new HoldfastError('backend_unavailable', 'the engine is not running')
+        return open(kind)
+      })
+      alice = await personOf(server)
+      expect(server.plane.recovered).toEqual({ sessions: 1, reattached: 0, lost: 0 })
+      await server.sessions.sweep()
+      expect(await row(session.id)).toMatchObject({ state: 'active', running: 1, incarnation: 1 })
+      isDown = false
+      await server.sessions.sweep()
+      await eventually(async () => (await execution(session.id, executionId)).status).toBe('completed')
+      expect(await execution(session.id, executionId)).toMatchObject({ exitCode: 7 })
+      expect(await alice.printed(session.id, executionId)).toBe('done\n')
+      expect(await row(session.id)).toMatchObject({ running: 0, incarnation: 1 })
     })
 
     test('that finds a workspace gone never shows a fresh one as the old one', async () => {

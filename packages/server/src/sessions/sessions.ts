@@ -40,6 +40,7 @@ import type { PackRules } from './packing.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
 import type { Quotas } from './quotas.ts'
+import { createReachingAgain } from './reaching-again.ts'
 import { createReadiness } from './readiness.ts'
 import { createReaper } from './reaper.ts'
 import { recover } from './recovery.ts'
@@ -52,6 +53,7 @@ import type { SessionReads } from './session-reads.ts'
 import { createSteering } from './steering.ts'
 import type { Steering } from './steering.ts'
 import { createSweep } from './sweep.ts'
+import { takingUp } from './taking-up.ts'
 
 /** Old events go a few at a time, with every sweep. */
 const EVENTS_AT_ONCE = 500
@@ -108,18 +110,20 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const changes = createChanges({ store, listeners, clock, onChanged: follow })
   const claiming = createClaiming({ store, changes, lease, clock, log })
   const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
+  const executions = createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory })
+  const cancelling = createCancelling({ store, executions, clock })
   const fleet = createFleet({
     openBackend: needs.openBackend,
     live: { clock, ...needs.live },
+    onFound: takingUp({ store, executions, cancelling }),
     onGone: (id) => void lose(id).catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
   })
   const reaper = createReaper({ store, fleet, serverId, log })
   const evict = createEviction({ store, fleet, serverId })
   const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log })
-  const executions = createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory })
-  const cancelling = createCancelling({ store, executions, clock })
   const cleanUp = createCleanUp({ store, reads, changes, fleet, evict, provisioning, cancelling, habitats, clock, log })
   const readiness = createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock })
+  const reachingAgain = createReachingAgain({ reads, readiness, log })
   const { completeWish, checkWish } = needs
   const getting = createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish })
   const steering = createSteering({ reads, changes, readiness, cancelling })
@@ -161,6 +165,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   }
 
   async function tidy(): Promise<void> {
+    void reachingAgain.tryAll()
     for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
     await reaper.reapAll()
     await store.write((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, EVENTS_AT_ONCE), 'process')
@@ -181,7 +186,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       return attended.count
     },
     sweep: () => sweep.run(),
-    recover: () => recover({ store, serverId, changes, fleet, executions, cancelling, provisioning, cleanUp, reaper, lose, log }),
+    recover: () => recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached: reachingAgain.add, log }),
     async close(drainMs) {
       await attended.stop(drainMs)
       await sweep.stop()
