@@ -23,6 +23,15 @@ export function residentBytes(pid: number): number {
   return Number.parseInt(statusField(pid, 'VmRSS'), 10) * 1_024
 }
 
+/** In user and kernel mode together, with all its threads; the kernel counts in hundredths of a second. */
+export function processorSeconds(pid: number): number {
+  // The name, in parentheses, may hold anything.
+  const fields = readProc(String(pid), 'stat')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
 function statusField(pid: number, name: string): string {
   const line = readProc(String(pid), 'status')
     .split('\n')

@@ -4,10 +4,12 @@ import { bulk } from './bulk.ts'
 import { cold } from './cold.ts'
 import { echo } from './echo.ts'
 import { files } from './files.ts'
+import { frontDoor } from './front-door.ts'
 import { idle } from './idle.ts'
+import { manySessions } from './many-sessions.ts'
 import { parallel } from './parallel.ts'
 import { session } from './session.ts'
 import { throughput } from './throughput.ts'
 import { warm } from './warm.ts'
 
-export const MEASURES: readonly Measure[] = [warm, session, throughput, parallel, bulk, echo, cold, files, idle]
+export const MEASURES: readonly Measure[] = [warm, session, frontDoor, throughput, parallel, bulk, echo, cold, files, idle, manySessions]

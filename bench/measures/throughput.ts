@@ -7,7 +7,8 @@ import { spawnOnHost } from '../reference.ts'
 import { median } from '../statistics.ts'
 
 const COMMAND = ['sh', '-c', 'true'] as const
-const WORKERS = 8
+/** Eight workers, by number. */
+export const EIGHT = [0, 1, 2, 3, 4, 5, 6, 7] as const
 
 export const throughput: Measure = {
   name: 'throughput',
@@ -15,7 +16,7 @@ export const throughput: Measure = {
   async run(ground) {
     const sandboxes = await launchAll(ground)
     const windowMs = ground.pick({ full: 1_000, quick: 300 })
-    const hostWorkers = Array.from({ length: WORKERS }, () => () => spawnOnHost(COMMAND))
+    const hostWorkers = EIGHT.map(() => () => spawnOnHost(COMMAND))
     const guestWorkers = sandboxes.map(
       ({ inside }) =>
         () =>
@@ -45,11 +46,11 @@ export const throughput: Measure = {
 }
 
 function launchAll(ground: Ground) {
-  return Promise.all(Array.from({ length: WORKERS }, () => ground.launch(ground.unboundSpec)))
+  return Promise.all(EIGHT.map(() => ground.launch(ground.unboundSpec)))
 }
 
 /** Every worker runs until the window is over; what ends late counts with the time it took. */
-async function ratePerSecond(workers: readonly (() => Promise<void>)[], windowMs: number): Promise<number> {
+export async function ratePerSecond(workers: readonly (() => Promise<void>)[], windowMs: number): Promise<number> {
   const startedAt = performance.now()
   let finished = 0
   const runUntilOver = async (work: () => Promise<void>) => {
