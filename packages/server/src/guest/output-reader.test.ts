@@ -13,6 +13,6 @@ test('a consumer that ends everything from within its own call hears the end', (
     },
     finished: () => void heard.push('finished'),
   })
-  reader.deliver('stdout', Buffer.from('last'))
+  reader.deliver(1, Buffer.from('last'))
   expect(heard).toEqual(['last', 'finished'])
 })
