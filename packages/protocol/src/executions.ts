@@ -6,6 +6,7 @@ import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './command
 import { queryNumber } from './paging.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 import { GraceMs } from './sessions.ts'
+import { SignalName, TerminalSize } from './terminals.ts'
 
 export const MAXIMUM_OUTPUT_BYTES = 1024 * 1024
 
@@ -14,8 +15,33 @@ export const StartExecutionBody = z
     ...CommandShape,
     /** Left out: it may run for as long as its session. */
     timeout_ms: TimeoutMs.optional(),
+    /** Its stdin stays open for later input. */
+    interactive: z.boolean({ error: 'must be true or false' }).default(false),
+    /** Runs on a terminal of this size, and is interactive. */
+    terminal: TerminalSize.optional(),
   })
   .refine(namesOneCommand, ONE_COMMAND)
+  .refine(({ stdin, interactive, terminal }) => stdin === undefined || (!interactive && terminal === undefined), {
+    error: 'is the whole input; leave it out for one that is interactive or has a terminal',
+    path: ['stdin'],
+  })
+
+export const InputBody = z
+  .strictObject({
+    data: z.string({ error: 'must be text' }).default(''),
+    encoding: z.enum(['text', 'base64'], { error: 'must be "text" or "base64"' }).default('text'),
+    /** No more follows. On a terminal this is the character for it, Ctrl-D. */
+    close: z.boolean({ error: 'must be true or false' }).default(false),
+  })
+  .refine(({ data, encoding }) => encoding === 'text' || z.base64().safeParse(data).success, { error: 'must be base64', path: ['data'] })
+
+export const SignalBody = z.strictObject({
+  signal: SignalName,
+  /** The program itself, or everything that it started. */
+  scope: z.enum(['main', 'tree'], { error: 'must be "main" or "tree"' }).default('main'),
+})
+
+export const ResizeBody = z.strictObject(TerminalSize.shape)
 
 export const CancelExecutionBody = z.strictObject({ grace_ms: GraceMs.optional() })
 

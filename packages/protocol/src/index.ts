@@ -20,19 +20,46 @@ export type { ExecBodyInput } from './exec.ts'
 export {
   CancelExecutionBody,
   ExecutionView,
+  InputBody,
   MAXIMUM_OUTPUT_BYTES,
   OutputPageView,
   OutputPieceView,
   OutputQuery,
+  ResizeBody,
+  SignalBody,
   StartExecutionBody,
 } from './executions.ts'
 export { fieldProblems, problemSentence } from './field-problems.ts'
 export type { FieldProblem } from './field-problems.ts'
+export {
+  DEFAULT_LIST_LIMIT,
+  FILE_TYPES,
+  FileListView,
+  FileMode,
+  FilePath,
+  FileQuery,
+  FileView,
+  ListFilesQuery,
+  MakeDirectoryBody,
+  MAXIMUM_LIST_DEPTH,
+  MAXIMUM_LIST_LIMIT,
+  MAXIMUM_PATH_BYTES,
+  MoveFileBody,
+  RemoveFileQuery,
+  StatFileQuery,
+  WATCH_EVENTS,
+  WatchEventView,
+  WatchFilesQuery,
+  WriteFileQuery,
+} from './files.ts'
 export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, ROLES, Subject } from './keys.ts'
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
 export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes } from './limits.ts'
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
 export { ErrorRow, ErrorTable, ProblemDocument } from './problems.ts'
+export { ProcessList, ProcessName, ProcessView, StartProcessBody, StopProcessQuery } from './processes.ts'
+export { ListSandboxesQuery, SANDBOX_STATES, SandboxView } from './sandboxes.ts'
+export type { SandboxState } from './sandboxes.ts'
 export {
   LANGUAGES,
   MAXIMUM_KEY_LENGTH,
@@ -84,4 +111,15 @@ export type {
 } from './session-words.ts'
 export { CreateTenantBody, DeadlineCeilings, TENANT_STATES, TenantName, TenantPolicy, TenantQuotas, TenantView } from './tenants.ts'
 export type { CreateTenantBodyInput, QuotaName, TenantPolicyInput, TenantState } from './tenants.ts'
+export {
+  DEFAULT_COLS,
+  DEFAULT_ROWS,
+  KEY_PROTOCOL_PREFIX,
+  SignalName,
+  TERMINAL_PROTOCOL,
+  TerminalMessage,
+  TerminalOrder,
+  TerminalQuery,
+  TerminalSize,
+} from './terminals.ts'
 export { CreatedWebhookView, CreateWebhookBody, WebhookList, WebhookView } from './webhooks.ts'

@@ -21,6 +21,9 @@ const LABEL_NAME = 'a name must be 1 to 63 letters, digits, ".", "_", "/" and "-
 const LABEL_VALUE = 'must be text of at most 63 characters without control characters'
 const METADATA_VALUE = 'must be text without NUL and broken Unicode'
 
+export const MAXIMUM_LABEL_FILTERS = 8
+const LABEL_FILTER = 'must be a label such as team=a'
+
 const LabelName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/, { error: LABEL_NAME })
 const Labels = z
   .record(LabelName, z.string({ error: LABEL_VALUE }).max(63, { error: LABEL_VALUE }).refine(isPlainText, { error: LABEL_VALUE }), {
@@ -83,6 +86,13 @@ export const CreateSessionBody = z
 export type CreateSessionBody = z.output<typeof CreateSessionBody>
 export type CreateSessionBodyInput = z.input<typeof CreateSessionBody>
 
+/** `team=a` → the label `team` with the value `a`, which may hold further `=`. */
+const LabelFilter = z
+  .string({ error: LABEL_FILTER })
+  .max(127, { error: LABEL_FILTER })
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}=\P{Cc}{0,63}$/u, { error: LABEL_FILTER })
+  .transform((text) => ({ name: text.slice(0, text.indexOf('=')), value: text.slice(text.indexOf('=') + 1) }))
+
 const STATE_PROBLEM = `must be one or more of ${SESSION_STATES.join(', ')}, with commas`
 
 export const ListSessionsQuery = z.strictObject({
@@ -99,6 +109,11 @@ export const ListSessionsQuery = z.strictObject({
     .max(64, { error: 'must be at most 64 characters' })
     .regex(/^\w*$/, { error: 'must be the id of a sandbox' })
     .optional(),
+  label: z
+    .array(LabelFilter)
+    .max(MAXIMUM_LABEL_FILTERS, { error: `must be given at most ${MAXIMUM_LABEL_FILTERS} times` })
+    .optional()
+    .meta({ description: 'A label as name=value; given several times, all of them.' }),
   ...PagingShape,
 })
 
@@ -163,7 +178,7 @@ export const SessionRecord = z.object({
   pending_reason: z.enum(PENDING_REASONS).nullable(),
   suspend_reason: z.enum(SUSPEND_REASONS).nullable(),
   close_reason: z.enum(CLOSE_REASONS).nullable(),
-  /** What led to its end: a deadline's name, `caller`, or an error code. */
+  /** What led to its end: a deadline's name, `caller`, `tenant_terminated`, or an error code. */
   close_detail: z.string().nullable(),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   /** Grows by one whenever the sandbox behind the session is another one. */
