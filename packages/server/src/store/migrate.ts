@@ -8,6 +8,8 @@ import { HoldfastError } from '@holdfast/protocol'
 import { sessionsMigration } from './migrations/0001-sessions.ts'
 import { idempotencyMigration } from './migrations/0002-idempotency.ts'
 import { sessionKeysMigration } from './migrations/0003-session-keys.ts'
+import { sessionLabelsMigration } from './migrations/0004-session-labels.ts'
+import { executionInputMigration } from './migrations/0005-execution-input.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -21,6 +23,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: 'sessions', statements: sessionsMigration },
   { version: 2, name: 'idempotency', statements: idempotencyMigration },
   { version: 3, name: 'session-keys', statements: sessionKeysMigration },
+  { version: 4, name: 'session-labels', statements: sessionLabelsMigration },
+  { version: 5, name: 'execution-input', statements: executionInputMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

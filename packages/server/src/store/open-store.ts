@@ -5,7 +5,12 @@
  */
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { unobserved } from '../telemetry/observations.ts'
+import type { StoreObserver } from '../telemetry/observations.ts'
+import { untraced } from '../telemetry/tracing.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 import { migrate, refuseNewer } from './migrate.ts'
+import { timedStore, tracedStore } from './observed-store.ts'
 import { openSqliteStore } from './sqlite/sqlite-store.ts'
 import type { Store } from './store.ts'
 
@@ -15,19 +20,24 @@ export interface StorePlace {
   readonly home: string
 }
 
-export async function openStore({ url, home }: StorePlace): Promise<Store> {
-  const store = url === null ? await openSqliteStore(join(home, 'holdfast.db'), { inspect: refuseNewer }) : await openPostgres(url)
+export async function openStore(
+  { url, home }: StorePlace,
+  observer: StoreObserver & { readonly tracing: Tracing } = unobserved,
+): Promise<Store> {
+  const { transactionRetried: onRetry, tracing } = observer
+  const store =
+    url === null ? await openSqliteStore(join(home, 'holdfast.db'), { inspect: refuseNewer, onRetry }) : await openPostgres(url, observer)
   try {
     await migrate(store)
-    return store
+    return timedStore(tracing === untraced ? store : tracedStore(store, tracing), observer)
   } catch (error) {
     await store.close()
     throw error
   }
 }
 
-async function openPostgres(url: string): Promise<Store> {
+async function openPostgres(url: string, observer: StoreObserver): Promise<Store> {
   if (!/^postgres(ql)?:\/\//.test(url)) throw new HoldfastError('config_invalid', 'the database address does not begin with postgres://') // not shown: it may hold a password
   const { openPostgresStore } = await import('./postgres/postgres-store.ts')
-  return openPostgresStore(url)
+  return openPostgresStore(url, observer)
 }

@@ -57,7 +57,7 @@ export class RowReader {
     const text = this.textOrNull(column)
     if (text === null) return null
     try {
-      return schema.parse(JSON.parse(text))
+      return parsedJson(text, schema)
     } catch (cause) {
       return this.#refuse(column, cause)
     }
@@ -71,4 +71,27 @@ export class RowReader {
   #refuse(column: string, cause?: unknown): never {
     throw new HoldfastError('store_corrupt', `the column ${column} of ${this.#table} holds something it cannot hold`, {}, { cause })
   }
+}
+
+const MAX_KEPT = 256
+const MAX_KEPT_LENGTH = 1024
+const kept = new WeakMap<z.ZodType, Map<string, unknown>>()
+
+/** The same few texts are read with every command. What is given is shared, so nobody may change it. */
+function parsedJson<S extends z.ZodType>(text: string, schema: S): z.output<S> {
+  const ofSchema = kept.get(schema) ?? new Map<string, unknown>()
+  kept.set(schema, ofSchema)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what this schema gave is kept for it
+  if (ofSchema.has(text)) return ofSchema.get(text) as z.output<S>
+  const value = deepFrozen(schema.parse(JSON.parse(text)))
+  if (text.length > MAX_KEPT_LENGTH) return value
+  if (ofSchema.size >= MAX_KEPT) ofSchema.clear()
+  ofSchema.set(text, value)
+  return value
+}
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) deepFrozen(part)
+  return Object.freeze(value)
 }

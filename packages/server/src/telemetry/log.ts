@@ -1,7 +1,7 @@
 /**
- * Log lines: one JSON object per line on stderr.
+ * Log lines on stderr: one JSON object each, or text for people.
  *
- * Events are noun-verb names with plain fields. Command text, environment and keys never come here: no caller passes
+ * Stands beside the flow. Events are noun-verb names with plain fields. Command text, environment and keys never come here: no caller passes
  * them, and nothing in this file looks into a request.
  */
 import { inspect } from 'node:util'
@@ -17,14 +17,42 @@ export interface Log {
   error(event: string, fields?: LogFields): void
 }
 
-export function jsonLog(least: LogLevel, write: (line: string) => void = (line) => process.stderr.write(line)): Log {
+type WriteLine = (line: string) => void
+type Line = (time: string, level: LogLevel, event: string, fields: LogFields) => string
+
+const FORMATS = {
+  json: (time, level, event, fields) => JSON.stringify({ time, level, event, ...fields }),
+  text: (time, level, event, fields) => `${time} ${level.toUpperCase().padEnd(5)} ${event}${textOf(fields)}`,
+} as const satisfies Record<string, Line>
+export type LogFormat = keyof typeof FORMATS
+
+export interface LogOptions {
+  /** What is less severe is left out. */
+  readonly level: LogLevel
+  readonly format: LogFormat
+}
+
+export function createLog({ level: least, format }: LogOptions, write: WriteLine = (line) => process.stderr.write(line)): Log {
+  const lineOf: Line = FORMATS[format]
   const at =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
       if (SEVERITY[level] < SEVERITY[least]) return
-      write(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`)
+      write(`${lineOf(new Date().toISOString(), level, event, fields)}\n`)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+export function jsonLog(level: LogLevel, write?: WriteLine): Log {
+  return createLog({ level, format: 'json' }, write)
+}
+
+/** What could end the line or be taken for another field stands in quotes. */
+function textOf(fields: LogFields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}=${typeof value === 'string' && !/^[\w.:/@+-]+$/.test(value) ? JSON.stringify(value) : value}`)
+    .join('')
 }
 
 /** An error and its causes in one field: `sandbox not made: engine said 500: no space left`. */

@@ -6,6 +6,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
 import { performAll } from '../after-commit.ts'
+import { unobserved } from '../../telemetry/observations.ts'
+import type { StoreObserver } from '../../telemetry/observations.ts'
 import { closable } from '../closable.ts'
 import type { Durability, Store, Transaction } from '../store.ts'
 import { createNumbering } from './numbered.ts'
@@ -24,9 +26,10 @@ const BEGIN: Readonly<Record<Durability, string>> = {
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 /** Nothing is connected before the first use. */
-export async function openPostgresStore(address: string | ClientConfig): Promise<Store> {
+export async function openPostgresStore(address: string | ClientConfig, observer: StoreObserver = unobserved): Promise<Store> {
   const { pool, place } = await openPool(address)
-  const needs: AttemptNeeds = { pool, place, numbering: createNumbering() }
+  observer.poolOpened(() => ({ used: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }))
+  const needs: TransactNeeds = { pool, place, numbering: createNumbering(), onRetry: observer.transactionRetried }
   return closable(place, {
     dialect: 'postgres',
     read: (work) => transact(needs, BEGIN_READ, work),
@@ -35,8 +38,12 @@ export async function openPostgresStore(address: string | ClientConfig): Promise
   })
 }
 
+interface TransactNeeds extends AttemptNeeds {
+  readonly onRetry: () => void
+}
+
 /** Runs the work again from its beginning when PostgreSQL took it back because of others. */
-async function transact<T>(needs: AttemptNeeds, begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+async function transact<T>(needs: TransactNeeds, begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     const outcome = await attempt(needs, begin, work)
     if (outcome.isKept) {
@@ -45,5 +52,6 @@ async function transact<T>(needs: AttemptNeeds, begin: string, work: (transactio
     }
     if (tries >= MAX_TRIES) throw outcome.failure
     await delay(tries * PAUSE_MS)
+    needs.onRetry()
   }
 }

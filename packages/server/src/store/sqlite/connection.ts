@@ -13,11 +13,16 @@ const MAX_PREPARED = 500
 /** Such a wait stops the whole process. Writers wait in their own way; readers meet a lock only for moments, while a log is repaired. */
 const BUSY_TIMEOUT_MS = { read: 20, write: 0 } as const
 
+/** What frames a transaction, or one job within it. */
+type Frame = 'BEGIN' | 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'
+
 export interface Connection {
   /** False also after SQLite itself gave up the whole transaction, as it may when the disk is full. */
   readonly isInTransaction: boolean
-  /** For statements without values; several may be given at once. */
+  /** For what is said once; several statements may be given at once. */
   exec(text: string): void
+  /** Prepared like the statements between: it stands before and after each of them. */
+  frame(text: Frame): void
   all(text: string, values: readonly SqlValue[]): readonly Row[]
   get(text: string, values: readonly SqlValue[]): Row | undefined
   run(text: string, values: readonly SqlValue[]): number
@@ -48,6 +53,7 @@ export function openConnection(path: string, access: 'read' | 'write'): Connecti
       return database.isTransaction
     },
     exec: (text) => database.exec(text),
+    frame: (text) => void prepare(text).run(),
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- bigints come only when asked for
     all: (text, values) => prepare(text).all(...bindable(values)) as Row[],
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- bigints come only when asked for

@@ -10,7 +10,7 @@ import { isBusy } from './sqlite-error.ts'
 const POLL_MS = 10
 
 /** Gives what `attempt` gives once it meets no lock, or throws what it threw when `limitMs` have passed. */
-export async function waitWhileBusy<T>(limitMs: number, attempt: () => T | Promise<T>): Promise<T> {
+export async function waitWhileBusy<T>(limitMs: number, attempt: () => T | Promise<T>, onRetry?: () => void): Promise<T> {
   const deadlineMs = performance.now() + limitMs
   for (;;) {
     try {
@@ -19,5 +19,6 @@ export async function waitWhileBusy<T>(limitMs: number, attempt: () => T | Promi
       if (!isBusy(error) || performance.now() >= deadlineMs) throw error
     }
     await delay(POLL_MS)
+    onRetry?.()
   }
 }

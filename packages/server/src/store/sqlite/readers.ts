@@ -56,7 +56,7 @@ export function createReaders(first: Connection, path: string): Readers {
 /** Also rolls back, so that the connection holds no snapshot and the log can be emptied. */
 export async function readOneMoment<T>(connection: Connection, path: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const scope = openScope(connection, path)
-  connection.exec('BEGIN')
+  connection.frame('BEGIN')
   try {
     const value = await work(scope.transaction)
     const failure = scope.end()
@@ -64,6 +64,6 @@ export async function readOneMoment<T>(connection: Connection, path: string, wor
     return value
   } finally {
     scope.end()
-    if (connection.isInTransaction) connection.exec('ROLLBACK')
+    if (connection.isInTransaction) connection.frame('ROLLBACK')
   }
 }

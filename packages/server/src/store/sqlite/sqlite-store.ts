@@ -16,17 +16,24 @@ import { createWriteQueue } from './write-queue.ts'
 
 const LOCK_WAIT_MS = 5_000
 const MEMORY = ':memory:'
+/**
+ * How long the log grows before it is emptied into the file, about 32 MB. Every command writes the same few pages again, so
+ * emptying it seldom costs far less, and each time waits for the disk.
+ */
+const LOG_PAGES = 8_000
 
 export interface SqliteOptions {
   /** How long to wait for another process's lock before giving up with `store_unavailable`. */
   readonly lockWaitMs?: number
   /** Looks at the database while it is open for reading only; what it throws leaves the file as it was. */
   readonly inspect?: (sql: Sql) => Promise<unknown>
+  /** Another process's lock was in the way, and it is tried again. */
+  readonly onRetry?: () => void
 }
 
 /** Opens the file, or makes it. `:memory:` is for tests: there, reads take their turn among the writes. */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const { lockWaitMs = LOCK_WAIT_MS, inspect = async () => undefined } = options
+  const { lockWaitMs = LOCK_WAIT_MS, inspect = async () => undefined, onRetry } = options
   if (path === MEMORY) return openInMemory(lockWaitMs)
   makePrivateFile(path)
   const open: Connection[] = []
@@ -39,7 +46,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
     open.push(writing)
     await waitWhileBusy(lockWaitMs, () => useWriteAheadLog(writing, path))
     const readers = createReaders(reading, path)
-    const queue = createWriteQueue({ connection: writing, path, lockWaitMs })
+    const queue = createWriteQueue({ connection: writing, path, lockWaitMs, onRetry })
     return closable(path, {
       dialect: 'sqlite',
       read: readers.read,
@@ -77,6 +84,7 @@ async function readOnly<T>(connection: Connection, work: () => Promise<T>): Prom
 }
 
 function useWriteAheadLog(connection: Connection, path: string): void {
+  connection.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`)
   const mode = connection.get('PRAGMA journal_mode = WAL', [])?.journal_mode
   if (mode !== 'wal')
     throw new HoldfastError('store_unavailable', `the file system of ${path} cannot hold a write-ahead log (mode ${String(mode)})`, {

@@ -38,9 +38,11 @@ interface Needs {
   readonly path: string
   /** How long to wait for another process's lock. */
   readonly lockWaitMs: number
+  /** That lock was in the way, and it is tried again. */
+  readonly onRetry?: (() => void) | undefined
 }
 
-export function createWriteQueue({ connection, path, lockWaitMs }: Needs): WriteQueue {
+export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Needs): WriteQueue {
   const jobs: Job[] = []
   let isRunning = false
   let synchronous: 'FULL' | 'NORMAL' | null = null
@@ -61,12 +63,13 @@ export function createWriteQueue({ connection, path, lockWaitMs }: Needs): Write
     try {
       if (damage !== null) throw damage
       syncAs(batch.some(({ durability }) => durability === 'power') ? 'FULL' : 'NORMAL')
-      await waitWhileBusy(lockWaitMs, () => connection.exec('BEGIN IMMEDIATE'))
+      await waitWhileBusy(lockWaitMs, () => connection.frame('BEGIN IMMEDIATE'), onRetry)
       for (const job of batch) {
-        const doneJob = await runAlone(job)
+        const doneJob = await runAlone(job, batch.length > 1)
         if (doneJob !== null) done.push(doneJob)
       }
-      connection.exec('COMMIT')
+      if (done.length > 0) connection.frame('COMMIT')
+      else rollBack()
     } catch (error) {
       const failure = fromSqliteError(error, path)
       if (failure.code === 'store_corrupt') damage = failure
@@ -81,21 +84,22 @@ export function createWriteQueue({ connection, path, lockWaitMs }: Needs): Write
     }
   }
 
-  /** Gives null after a rollback of this job alone; throws when the whole batch is lost. */
-  async function runAlone(job: Job): Promise<DoneJob | null> {
+  /** Gives null after a rollback of this job alone; throws when the whole batch is lost. One without company needs no savepoint. */
+  async function runAlone(job: Job, isInCompany: boolean): Promise<DoneJob | null> {
     const scope = openScope(connection, path)
-    connection.exec('SAVEPOINT job')
+    if (isInCompany) connection.frame('SAVEPOINT job')
     try {
       const succeed = await job.attempt(scope)
       const failure = scope.end()
       if (failure !== null) throw failure
-      connection.exec('RELEASE job')
+      if (isInCompany) connection.frame('RELEASE job')
       return { scope, succeed }
     } catch (error) {
       const failure = scope.end()
       // When SQLite itself has rolled back, the jobs before this one are gone too.
       if (!connection.isInTransaction || failure?.code === 'store_corrupt') throw failure ?? error
-      connection.exec('ROLLBACK TO job; RELEASE job')
+      connection.frame(isInCompany ? 'ROLLBACK TO job' : 'ROLLBACK')
+      if (isInCompany) connection.frame('RELEASE job')
       job.reject(error)
       return null
     }
@@ -103,7 +107,7 @@ export function createWriteQueue({ connection, path, lockWaitMs }: Needs): Write
 
   function rollBack(): void {
     try {
-      if (connection.isInTransaction) connection.exec('ROLLBACK')
+      if (connection.isInTransaction) connection.frame('ROLLBACK')
     } catch {
       // The queue must go on: a connection that is stuck in a transaction refuses the next one by itself.
     }

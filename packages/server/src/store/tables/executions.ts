@@ -45,10 +45,10 @@ export interface ExecutionEnd {
   readonly output: Uint8Array | null
 }
 
-const COLUMNS = `id, session_id, tenant_id, sandbox_id, incarnation, kind, name, actor, timeout_ms, status, exit_code, signal, cancel_at,
+export const EXECUTION_COLUMNS = `id, session_id, tenant_id, sandbox_id, incarnation, kind, name, actor, timeout_ms, status, exit_code, signal, cancel_at,
   started_at, ended_at, duration_ms, output_seq`
 
-function parse(row: Row): ExecutionRow {
+export function parseExecution(row: Row): ExecutionRow {
   const read = new RowReader('executions', row)
   return {
     id: read.text('id'),
@@ -93,7 +93,7 @@ export async function insertExecution(transaction: Transaction, execution: Execu
     execution.outputSeq,
   ]
   const places = values.map(() => '?').join(', ')
-  return (await transaction.run(`INSERT INTO executions (${COLUMNS}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
+  return (await transaction.run(`INSERT INTO executions (${EXECUTION_COLUMNS}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
 }
 
 /** Its guest has not got all of its input yet. */
@@ -141,12 +141,19 @@ export async function requestCancel(transaction: Transaction, id: string, at: nu
 }
 
 export async function findExecution(sql: Sql, tenantId: string, sessionId: string, id: string): Promise<ExecutionRow | null> {
-  const row = await sql.get(`SELECT ${COLUMNS} FROM executions WHERE id = ? AND session_id = ? AND tenant_id = ?`, id, sessionId, tenantId)
-  return row === undefined ? null : parse(row)
+  const row = await sql.get(
+    `SELECT ${EXECUTION_COLUMNS} FROM executions WHERE id = ? AND session_id = ? AND tenant_id = ?`,
+    id,
+    sessionId,
+    tenantId,
+  )
+  return row === undefined ? null : parseExecution(row)
 }
 
 export async function runningExecutions(sql: Sql, sessionId: string): Promise<readonly ExecutionRow[]> {
-  return (await sql.all(`SELECT ${COLUMNS} FROM executions WHERE session_id = ? AND status = 'running'`, sessionId)).map(parse)
+  return (await sql.all(`SELECT ${EXECUTION_COLUMNS} FROM executions WHERE session_id = ? AND status = 'running'`, sessionId)).map(
+    parseExecution,
+  )
 }
 
 /** Newest first. */
@@ -159,8 +166,8 @@ export async function listExecutions(
 ): Promise<readonly ExecutionRow[]> {
   const from = after === null ? '' : `AND (started_at < ? OR (started_at = ? AND id < ?))`
   const values = after === null ? [] : [after.startedAt, after.startedAt, after.id]
-  const text = `SELECT ${COLUMNS} FROM executions WHERE session_id = ? AND tenant_id = ? ${from} ORDER BY started_at DESC, id DESC LIMIT ?`
-  return (await sql.all(text, sessionId, tenantId, ...values, limit)).map(parse)
+  const text = `SELECT ${EXECUTION_COLUMNS} FROM executions WHERE session_id = ? AND tenant_id = ? ${from} ORDER BY started_at DESC, id DESC LIMIT ?`
+  return (await sql.all(text, sessionId, tenantId, ...values, limit)).map(parseExecution)
 }
 
 /** What a short execution printed. */

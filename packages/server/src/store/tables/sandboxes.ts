@@ -4,12 +4,10 @@
  * Stands beside the flow. A sandbox is bound while a session's row names it. One that is bound by none is on its way out,
  * and only this table says so, in one statement, so that nobody can bind it at the same moment.
  */
+import { SANDBOX_STATES } from '@holdfast/protocol'
+import type { SandboxState } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, Transaction } from '../store.ts'
-
-/** `quarantined`: something in it could not be proved dead; it takes no session and is destroyed. */
-const SANDBOX_STATES = ['creating', 'ready', 'quarantined', 'ending'] as const
-export type SandboxState = (typeof SANDBOX_STATES)[number]
 
 export interface SandboxRow {
   readonly id: string
@@ -26,7 +24,7 @@ export interface SandboxRow {
   readonly createdAt: number
 }
 
-function parse(row: Row): SandboxRow {
+export function sandboxOf(row: Row): SandboxRow {
   const read = new RowReader('sandboxes', row)
   return {
     id: read.text('id'),
@@ -63,16 +61,16 @@ export async function insertSandbox(transaction: Transaction, sandbox: SandboxRo
 
 export async function findSandbox(sql: Sql, id: string): Promise<SandboxRow | null> {
   const row = await sql.get(`SELECT * FROM sandboxes WHERE id = ?`, id)
-  return row === undefined ? null : parse(row)
+  return row === undefined ? null : sandboxOf(row)
 }
 
 export async function hostedSandboxes(sql: Sql, serverId: string): Promise<readonly SandboxRow[]> {
-  return (await sql.all(`SELECT * FROM sandboxes WHERE server_id = ?`, serverId)).map(parse)
+  return (await sql.all(`SELECT * FROM sandboxes WHERE server_id = ?`, serverId)).map(sandboxOf)
 }
 
 /** Those that mount the workspace of one session, also the ones on their way out. */
 export async function sandboxesOfSession(sql: Sql, sessionId: string): Promise<readonly SandboxRow[]> {
-  return (await sql.all(`SELECT * FROM sandboxes WHERE session_id = ?`, sessionId)).map(parse)
+  return (await sql.all(`SELECT * FROM sandboxes WHERE session_id = ?`, sessionId)).map(sandboxOf)
 }
 
 /** It runs and has said who it is. `false` when it is no longer wanted. */
@@ -96,7 +94,7 @@ export async function quarantineSandbox(transaction: Transaction, id: string): P
 /** Those on one server that sessions of this key share and something may run in. */
 export async function sandboxesOfPack(sql: Sql, packKey: string, serverId: string): Promise<readonly SandboxRow[]> {
   const text = `SELECT * FROM sandboxes WHERE pack_key = ? AND server_id = ? AND state IN ('ready', 'quarantined')`
-  return (await sql.all(text, packKey, serverId)).map(parse)
+  return (await sql.all(text, packKey, serverId)).map(sandboxOf)
 }
 
 /** Nobody else can move in from here on. `false` when others than this session are in it. */
@@ -134,7 +132,7 @@ export async function lockRoomySandbox(transaction: Transaction, packKey: string
     packKey,
     serverId,
   )
-  for (const sandbox of candidates.map(parse)) {
+  for (const sandbox of candidates.map(sandboxOf)) {
     const row = await transaction.get(`SELECT count(*) AS n FROM sessions WHERE sandbox_id = ?`, sandbox.id)
     if (row !== undefined && new RowReader('sessions', row).number('n') < sandbox.maxSessions) return sandbox
   }

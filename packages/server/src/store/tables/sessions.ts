@@ -9,6 +9,8 @@ import type { CloseReason, Deadline, PendingReason, SandboxWish, SessionState, S
 import { z } from 'zod'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
+import { deleteLabels, insertLabels, labelSource } from './session-labels.ts'
+import type { LabelMatch } from './session-labels.ts'
 
 const TextMap = z.record(z.string(), z.string())
 /** As it was accepted once: bounds that a later version draws otherwise do not make it wrong. */
@@ -58,7 +60,7 @@ export interface SessionRow {
   readonly pendingReason: PendingReason | null
   readonly suspendReason: SuspendReason | null
   readonly closeReason: CloseReason | null
-  /** What led to it: a deadline's name, `caller`, or an error code. */
+  /** What led to it: a deadline's name, `caller`, `tenant_terminated`, or an error code. */
   readonly closeDetail: string | null
   readonly failure: z.output<typeof Failure> | null
   readonly cleanup: Cleanup | null
@@ -178,7 +180,9 @@ export async function insertSession(transaction: Transaction, session: SessionRo
   const columns = entries.map(([name]) => columnOf(name)).join(', ')
   const places = entries.map(() => '?').join(', ')
   const values = entries.map(([, value]) => sqlValueOf(value))
-  return (await transaction.run(`INSERT INTO sessions (${columns}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
+  if ((await transaction.run(`INSERT INTO sessions (${columns}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) !== 1) return false
+  await insertLabels(transaction, session)
+  return true
 }
 
 /** Writes what differs, if the row still is as it was read; otherwise changes nothing and answers `false`. */
@@ -188,7 +192,12 @@ export async function updateSession(transaction: Transaction, before: SessionRow
   const assignments = changed.map(([name]) => `${columnOf(name)} = ?`).join(', ')
   const values = changed.map(([, value]) => sqlValueOf(value))
   const text = `UPDATE sessions SET ${assignments} WHERE id = ? AND tenant_id = ? AND version = ?`
-  return (await transaction.run(text, ...values, before.id, before.tenantId, before.version)) === 1
+  if ((await transaction.run(text, ...values, before.id, before.tenantId, before.version)) !== 1) return false
+  if (after.labels !== before.labels) {
+    await deleteLabels(transaction, before)
+    await insertLabels(transaction, after)
+  }
+  return true
 }
 
 /** For the one who is about to change it. */
@@ -214,6 +223,8 @@ export interface SessionFilter {
   /** As people read it: several sessions of one owner may have had it. */
   readonly key?: string
   readonly sandboxId?: string
+  /** All of them. */
+  readonly labels?: readonly LabelMatch[]
 }
 
 /** Where a page ended. */
@@ -231,8 +242,10 @@ export async function listSessions(
   limit: number,
 ): Promise<readonly SessionRow[]> {
   const { text, values } = condition(visible)
+  const source = labelSource(visible.tenantId, filter.labels ?? [])
+  const [time, id] = source.order
   const conditions = [text]
-  const wanted: SqlValue[] = [...values]
+  const wanted: SqlValue[] = [...source.values, ...values]
   const equal = (column: string, value: string | undefined) => {
     if (value === undefined) return
     conditions.push(`${column} = ?`)
@@ -247,11 +260,11 @@ export async function listSessions(
   equal('key', filter.key)
   equal('sandbox_id', filter.sandboxId)
   if (after !== null) {
-    conditions.push('(created_at < ? OR (created_at = ? AND id < ?))')
-    wanted.push(after.createdAt, after.createdAt, after.id)
+    conditions.push(`(${time}, ${id}) < (?, ?)`)
+    wanted.push(after.createdAt, after.id)
   }
-  const order = `ORDER BY created_at DESC, id DESC LIMIT ?`
-  const rows = await sql.all(`SELECT * FROM sessions WHERE ${conditions.join(' AND ')} ${order}`, ...wanted, limit)
+  const order = `ORDER BY ${time} DESC, ${id} DESC LIMIT ?`
+  const rows = await sql.all(`SELECT sessions.* FROM ${source.from} AND ${conditions.join(' AND ')} ${order}`, ...wanted, limit)
   return rows.map(parse)
 }
 
@@ -292,6 +305,15 @@ export async function closingSessions(sql: Sql, serverId: string): Promise<reado
   return (await sql.all(`SELECT id, tenant_id FROM sessions WHERE server_id = ? AND state = 'closing'`, serverId)).map(ref)
 }
 
+/** Those on one server that still live though their tenant is being terminated. */
+export async function sessionsOfEndedTenants(sql: Sql, serverId: string, limit: number): Promise<readonly SessionRef[]> {
+  // The inner question is answered by the index of open sessions alone, and mostly with nothing.
+  const text = `SELECT id, tenant_id FROM sessions WHERE server_id = ? AND state IN ('pending', 'idle', 'active', 'suspended')
+    AND tenant_id IN (SELECT tenants.id FROM tenants WHERE tenants.state = 'terminating' AND EXISTS
+      (SELECT 1 FROM sessions AS open WHERE open.tenant_id = tenants.id AND open.state NOT IN ${OVER})) LIMIT ?`
+  return (await sql.all(text, serverId, limit)).map(ref)
+}
+
 export interface SessionRef {
   readonly id: string
   readonly tenantId: string
@@ -326,7 +348,8 @@ export async function deleteClosedSession(transaction: Transaction, session: Ses
   return (await transaction.run(text, session.id, session.tenantId, session.version)) === 1
 }
 
-function condition({ tenantId, owner, groups }: Visible): { readonly text: string; readonly values: readonly string[] } {
+/** Of columns of `sessions`. */
+export function condition({ tenantId, owner, groups }: Visible): { readonly text: string; readonly values: readonly string[] } {
   if (owner === null) return { text: 'tenant_id = ?', values: [tenantId] }
   if (groups.length === 0) return { text: 'tenant_id = ? AND owner = ?', values: [tenantId, owner] }
   const places = groups.map(() => '?').join(', ')

@@ -42,7 +42,13 @@ export async function findTenant(sql: Sql, id: string): Promise<Tenant | null> {
   return row === undefined ? null : parse(row)
 }
 
-/** The same, and nobody else changes the tenant or adds to what it holds before this transaction ends. */
+/** By its id or its name: a name has no `_`, and an id always has one. */
+export async function findTenantByWord(sql: Sql, idOrName: string): Promise<Tenant | null> {
+  const row = await sql.get(`SELECT ${COLUMNS} FROM tenants WHERE ${idOrName.includes('_') ? 'id' : 'name'} = ?`, idOrName)
+  return row === undefined ? null : parse(row)
+}
+
+/** The same by its id, and nobody else changes the tenant or adds to what it holds before this transaction ends. */
 export async function lockTenant(transaction: Transaction, id: string): Promise<Tenant | null> {
   const row = await transaction.get(`SELECT ${COLUMNS} FROM tenants WHERE id = ? ${transaction.forUpdate}`, id)
   return row === undefined ? null : parse(row)

@@ -1,0 +1,110 @@
+/**
+ * What the table of executions promises about names, later input and terminals, on every store, as runnable proofs.
+ *
+ * Stands beside the flow.
+ */
+import { TenantPolicy } from '@holdfast/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { randomId } from '../../../home/random-id.ts'
+import { sampleSession } from '../../../sessions/contract/sample-session.ts'
+import { migrate } from '../../migrate.ts'
+import type { Store } from '../../store.ts'
+import { attendedExecutions, inputOf, isAttended, noteAttended, noteInput } from '../execution-input.ts'
+import { endExecution, insertExecution } from '../executions.ts'
+import type { ExecutionRow } from '../executions.ts'
+import { findProcess, listProcesses } from '../processes.ts'
+import { renewServer } from '../servers.ts'
+import { insertSession } from '../sessions.ts'
+import type { SessionRow } from '../sessions.ts'
+import { insertTenant } from '../tenants.ts'
+
+const TENANT = 'tnt_default'
+const SERVERS = ['srv_0000000000000001', 'srv_0000000000000002']
+
+export function executionNamesContract(kind: string, open: () => Promise<Store>): void {
+  describe(`executions on ${kind}`, () => {
+    let store: Store
+    beforeAll(async () => {
+      store = await open()
+      await migrate(store)
+      await store.write(async (transaction) => {
+        const policy = TenantPolicy.parse({})
+        await insertTenant(transaction, { id: TENANT, name: 'default', state: 'active', policy, quotas: {}, version: 1, createdAt: 0 })
+        for (const id of SERVERS) await renewServer(transaction, { id, url: null, now: 0, aliveUntil: 1 })
+      })
+    })
+    afterAll(() => store.close())
+
+    async function newSession(serverId = SERVERS[0] ?? ''): Promise<SessionRow> {
+      const row = sampleSession({ tenantId: TENANT, serverId })
+      await store.write((transaction) => insertSession(transaction, row))
+      return row
+    }
+    async function newExecution(session: SessionRow, differs: Partial<ExecutionRow> = {}): Promise<string> {
+      const id = randomId('exe')
+      const row: ExecutionRow = {
+        ...{ id, sessionId: session.id, tenantId: TENANT, sandboxId: 'sbx_1', incarnation: 1, kind: 'command', name: null, actor: 'alice' },
+        ...{ timeoutMs: null, status: 'completed', exitCode: 0, signal: null, cancelAt: null, startedAt: 0, endedAt: 1, durationMs: 1 },
+        ...{ outputSeq: 0, ...differs },
+      }
+      expect(await store.write((transaction) => insertExecution(transaction, row))).toBe(true)
+      return row.id
+    }
+
+    test('of each name the newest is listed, newest first, and nothing of another session or tenant', async () => {
+      const [own, other] = [await newSession(), await newSession()]
+      const named = (name: string, startedAt: number, id?: string) =>
+        newExecution(own, { kind: 'process', name, startedAt, ...(id === undefined ? {} : { id }) })
+      await named('a', 1)
+      const newestA = await named('a', 5)
+      await named('a', 3)
+      // Of two that began at once the later id counts.
+      await named('b', 4, 'exe_same_time_1')
+      const newestB = await named('b', 4, 'exe_same_time_2')
+      await newExecution(own, { startedAt: 9 })
+      await newExecution(other, { kind: 'process', name: 'a', startedAt: 9 })
+      const ids = async (limit: number, tenantId = TENANT) =>
+        (await store.read((sql) => listProcesses(sql, { id: own.id, tenantId }, limit))).map(({ id }) => id)
+      expect(await ids(10)).toEqual([newestA, newestB])
+      expect(await ids(1)).toEqual([newestA])
+      expect(await ids(10, 'tnt_other')).toEqual([])
+      const found = (name: string, tenantId = TENANT) => store.read((sql) => findProcess(sql, { id: own.id, tenantId }, name))
+      expect(await found('a')).toMatchObject({ id: newestA })
+      expect(await found('b')).toMatchObject({ id: newestB })
+      expect(await found('c')).toBeNull()
+      expect(await found('a', 'tnt_other')).toBeNull()
+    })
+
+    test('what one takes is none unless it is said, and changes with what is said', async () => {
+      const id = await newExecution(await newSession())
+      expect(await store.read((sql) => inputOf(sql, id))).toBe('none')
+      for (const input of ['open', 'closed', 'terminal'] as const) {
+        await store.write((transaction) => noteInput(transaction, id, input))
+        expect(await store.read((sql) => inputOf(sql, id))).toBe(input)
+      }
+      expect(await store.read((sql) => inputOf(sql, 'exe_none'))).toBe('none')
+    })
+
+    test('a server finds the terminals that were attended in its own sessions and run', async () => {
+      const [here, there] = [await newSession(SERVERS[0]), await newSession(SERVERS[1])]
+      const running = { status: 'running', exitCode: null, endedAt: null } as const
+      const [attended, left, over] = [
+        await newExecution(here, running),
+        await newExecution(here, running),
+        await newExecution(here, running),
+      ]
+      const elsewhere = await newExecution(there, running)
+      await store.write(async (transaction) => {
+        for (const id of [attended, left, over, elsewhere]) await noteAttended(transaction, id, true)
+        await noteAttended(transaction, left, false)
+        const end = { status: 'completed', exitCode: 0, signal: null, endedAt: 1, durationMs: 1, outputSeq: 0, output: null } as const
+        await endExecution(transaction, over, end)
+      })
+      const found = await store.read((sql) => attendedExecutions(sql, SERVERS[0] ?? ''))
+      expect(found).toEqual([{ id: attended, session: { id: here.id, tenantId: TENANT } }])
+      expect(await store.read((sql) => isAttended(sql, attended))).toBe(true)
+      expect(await store.read((sql) => isAttended(sql, left))).toBe(false)
+      expect(await store.read((sql) => isAttended(sql, 'exe_none'))).toBe(false)
+    })
+  })
+}

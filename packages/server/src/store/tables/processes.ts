@@ -1,0 +1,27 @@
+/**
+ * Of the table of executions: those that have a name, seen by their name.
+ *
+ * Stands beside the flow. Of several with one name the newest counts; at most one of them runs, which an index sees to.
+ */
+import type { Sql } from '../store.ts'
+import type { SessionRef } from './sessions.ts'
+import { EXECUTION_COLUMNS, parseExecution } from './executions.ts'
+import type { ExecutionRow } from './executions.ts'
+
+/** The newest of each name, newest first. */
+export async function listProcesses(sql: Sql, { id, tenantId }: SessionRef, limit: number): Promise<readonly ExecutionRow[]> {
+  const text = `SELECT ${EXECUTION_COLUMNS} FROM executions AS own
+    WHERE session_id = ? AND tenant_id = ? AND name IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM executions AS later WHERE later.session_id = own.session_id AND later.name = own.name
+        AND (later.started_at, later.id) > (own.started_at, own.id))
+    ORDER BY started_at DESC, id DESC LIMIT ?`
+  return (await sql.all(text, id, tenantId, limit)).map(parseExecution)
+}
+
+/** The newest of that name. */
+export async function findProcess(sql: Sql, { id, tenantId }: SessionRef, name: string): Promise<ExecutionRow | null> {
+  const text = `SELECT ${EXECUTION_COLUMNS} FROM executions WHERE session_id = ? AND tenant_id = ? AND name = ?
+    ORDER BY started_at DESC, id DESC LIMIT 1`
+  const row = await sql.get(text, id, tenantId, name)
+  return row === undefined ? null : parseExecution(row)
+}

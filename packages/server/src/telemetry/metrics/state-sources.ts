@@ -1,0 +1,25 @@
+/**
+ * Where the gauges look: the sessions of this server, and its database.
+ *
+ * Stands beside the flow.
+ */
+import type { Sessions } from '../../sessions/sessions.ts'
+import type { Store } from '../../store/store.ts'
+import { countOpenSessions, countWebhooksBehind } from '../../store/tables/state-counts.ts'
+import type { StateSources } from './state-gauges.ts'
+
+export interface StateSourcesNeeds {
+  readonly store: Store
+  readonly sessions: Pick<Sessions, 'attended' | 'waiting' | 'sandboxes'>
+  readonly clock: () => number
+}
+
+export function stateSources({ store, sessions, clock }: StateSourcesNeeds): StateSources {
+  return {
+    stored: () => store.read(async (sql) => ({ sessions: await countOpenSessions(sql), webhooksBehind: await countWebhooksBehind(sql) })),
+    attended: () => sessions.attended,
+    waiting: () => sessions.waiting,
+    sandboxes: () => sessions.sandboxes,
+    clock,
+  }
+}
