@@ -19,7 +19,7 @@ import { requireNoNul, requireUid } from './require.ts'
 
 const MAX_MESSAGE_BYTES = 4_096
 /** For an applet that is left, to remove what it had begun. */
-const GRACE_MS = 2_000
+export const APPLET_GRACE_MS = 2_000
 /** For applets that nobody can abort. */
 const QUICK_TIMEOUT_MS = 300_000
 
@@ -60,7 +60,7 @@ export function openApplet(channel: Channel, applet: Applet, onStarted: OnStarte
 function appletFields(applet: Applet, channel: Channel): Field[] {
   const fields: Field[] = []
   addArguments(fields, applet.argv)
-  fields.push([Tag.SELF, 1], [Tag.EPHEMERAL, 1], [Tag.CWD, '/'], [Tag.WINDOW, channel.windowBytes], [Tag.GRACE_MS, GRACE_MS])
+  fields.push([Tag.SELF, 1], [Tag.EPHEMERAL, 1], [Tag.CWD, '/'], [Tag.WINDOW, channel.windowBytes], [Tag.GRACE_MS, APPLET_GRACE_MS])
   if (applet.stdin) fields.push([Tag.STDIN, 1])
   if (applet.timeoutMs !== undefined) fields.push([Tag.TIMEOUT_MS, applet.timeoutMs])
   if (applet.user !== undefined) {

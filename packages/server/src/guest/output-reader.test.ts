@@ -1,3 +1,4 @@
+/** The hand-over of output to its one consumer, at its edges. */
 import { expect, test } from 'vitest'
 import { OutputReader } from './output-reader.ts'
 

@@ -18,7 +18,7 @@ import { appendEvent } from './events/append-event.ts'
 import type { EventListeners } from './events/event-listeners.ts'
 import { expiryOf } from './lifecycle/deadlines.ts'
 import { isClosed } from './lifecycle/state.ts'
-import type { Step } from './lifecycle/step.ts'
+import type { EventDraft, Step } from './lifecycle/step.ts'
 
 const MAX_RACES = 50
 
@@ -44,7 +44,7 @@ export interface ChangeNeeds {
   readonly listeners: EventListeners
   readonly clock: () => number
   /** Told after the commit of every change; `before` is `null` for a new session. */
-  readonly onChanged: (before: SessionRow | null, after: SessionRow) => void
+  readonly onChanged: (before: SessionRow | null, after: SessionRow, events: readonly EventDraft[]) => void
 }
 
 export function createChanges({ store, listeners, clock, onChanged }: ChangeNeeds): Changes {
@@ -89,7 +89,7 @@ export function createChanges({ store, listeners, clock, onChanged }: ChangeNeed
     if (before === null) await anchorChain(transaction, 'opened', head, auditRecord(before, after, context), now)
     else if (isClosed(after.state) && !isClosed(before.state))
       await anchorChain(transaction, 'closed', head, auditRecord(before, after, context), now)
-    transaction.afterCommit(() => onChanged(before, after))
+    transaction.afterCommit(() => onChanged(before, after, step.events))
   }
 
   async function attempt(ref: SessionRef, context: ChangeContext, decide: Decide): Promise<SessionRow> {

@@ -1,3 +1,4 @@
+/** Sandboxes that come and go at the same time. */
 import { expect, test } from 'vitest'
 import type { Sandbox, SandboxBackend } from '../sandboxes/backend.ts'
 import { createFleet } from './fleet.ts'

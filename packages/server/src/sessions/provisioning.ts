@@ -27,6 +27,8 @@ import type { SessionReads } from './session-reads.ts'
 export interface Provisioning {
   /** Gives the row once it is not pending any more. Rejects with what kept the sandbox from being made. */
   ensure(ref: SessionRef): Promise<SessionRow>
+  /** Sessions whose sandbox is being made. */
+  readonly count: number
   /** Resolves when nothing is being made for this session. */
   settled(sessionId: string): Promise<void>
   /** Leaves what is being made to the next start. */
@@ -103,6 +105,9 @@ export function createProvisioning({ store, reads, changes, fleet, evict, reaper
   }
 
   return {
+    get count() {
+      return underWay.size
+    },
     ensure(ref) {
       const known = underWay.get(ref.id)
       if (known !== undefined) return known

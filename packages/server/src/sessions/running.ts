@@ -32,6 +32,8 @@ export interface RunRequest {
   /** A named process lives on until it is ended or its session is. */
   readonly name?: string | undefined
   readonly expectedIncarnation?: number | undefined
+  /** Somebody is at its terminal from the start. */
+  readonly isAttended?: boolean | undefined
 }
 
 /** How a command ended, as it is stored. */
@@ -106,6 +108,7 @@ export function createRunning(needs: RunningNeeds): Running {
           actor: caller.actor,
           inhabitant: inhabitantOf(ready.session),
           expectedIncarnation: request.expectedIncarnation,
+          isAttended: request.isAttended,
         })
       } catch (error) {
         if (!isHoldfastError(error, 'session_unavailable') || start === MAX_STARTS) throw error

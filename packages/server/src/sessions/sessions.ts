@@ -15,6 +15,8 @@ import { closingSessions, hostedSessions } from '../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import { errorText } from '../telemetry/log.ts'
 import type { Log } from '../telemetry/log.ts'
+import { unobserved } from '../telemetry/observations.ts'
+import { createAbandonedTerminals } from './abandoned-terminals.ts'
 import { createActivity } from './activity.ts'
 import type { Activity } from './activity.ts'
 import { createAttendance } from './attendance.ts'
@@ -23,6 +25,7 @@ import { createChanges } from './change.ts'
 import { createClaiming } from './claiming.ts'
 import { createCleanUp } from './clean-up.ts'
 import { createDenials } from './denials.ts'
+import { endSessionsOfEndedTenants } from './ended-tenants.ts'
 import type { EventListeners } from './events/event-listeners.ts'
 import { createEviction } from './eviction.ts'
 import { createCancelling } from './executions/cancelling.ts'
@@ -32,11 +35,19 @@ import { createFleet } from './fleet.ts'
 import { createGetting } from './getting.ts'
 import type { GetOrCreate } from './getting.ts'
 import type { Habitats } from './habitats.ts'
+import { createInsides } from './insides.ts'
+import { createInteraction } from './interaction.ts'
+import type { Interaction } from './interaction.ts'
 import { suspend } from './lifecycle/compute.ts'
 import type { SessionTimes } from './lifecycle/creation.ts'
 import { comeDue } from './lifecycle/due.ts'
+import type { EventDraft } from './lifecycle/step.ts'
 import { losing } from './losing.ts'
+import { observeChange, observedExecutions, observedGetting, observedReadiness, observedRunning } from './observed.ts'
+import type { SessionsObserver } from './observed.ts'
 import type { PackRules } from './packing.ts'
+import { createProcesses } from './processes.ts'
+import type { Processes } from './processes.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
 import type { Quotas } from './quotas.ts'
@@ -48,11 +59,15 @@ import type { Recovered } from './recovery.ts'
 import { createRunning } from './running.ts'
 import type { Running } from './running.ts'
 import type { ServerLease } from './server-lease.ts'
+import { sessionFiles } from './session-files.ts'
+import type { SessionFiles } from './session-files.ts'
 import { sessionReads } from './session-reads.ts'
 import type { SessionReads } from './session-reads.ts'
 import { createSteering } from './steering.ts'
 import type { Steering } from './steering.ts'
 import { createSweep } from './sweep.ts'
+import { createTerminals } from './terminals.ts'
+import type { Terminals } from './terminals.ts'
 import { takingUp } from './taking-up.ts'
 
 /** Old events go a few at a time, with every sweep. */
@@ -62,10 +77,17 @@ export interface Sessions {
   readonly getOrCreate: GetOrCreate
   readonly reads: SessionReads
   readonly steering: Steering
-  readonly commands: Running
+  readonly commands: Running & Interaction
+  readonly processes: Processes
+  readonly terminals: Terminals
+  readonly files: SessionFiles
   readonly activity: Pick<Activity, 'note'>
   /** Commands that callers attend at this moment. */
   readonly attended: number
+  /** Sessions whose sandbox is being made at this moment. */
+  readonly waiting: number
+  /** Sandboxes that this server is connected to. */
+  readonly sandboxes: number
   /** Handles what is due now; the timer does so by itself. */
   sweep(): Promise<void>
   /** Takes up what an earlier life of this server left. Call it once, before the first request. */
@@ -92,15 +114,19 @@ export interface SessionsNeeds {
   readonly maxSandboxes: number
   /** Executions at one time in one session. */
   readonly maxRunning: number
+  /** How long a terminal waits for a client that vanished. */
+  readonly terminalGraceMs: number
   /** Whether sandboxes run on when this server stops, or their sessions are suspended. */
   readonly onStop: 'keep' | 'suspend'
   readonly eventRetentionMs: number
   completeWish(wish: SandboxWish): SandboxWish
   checkWish(wish: SandboxWish, isPacked: boolean): Promise<void>
+  readonly observer?: SessionsObserver
 }
 
 export function createSessions(needs: SessionsNeeds): Sessions {
   const { store, listeners, lease, clock, log, quotas, habitats, times, packing, outputDirectory, onStop } = needs
+  const { observer = unobserved } = needs
   const { serverId } = lease
   const placement = { serverId, backend: needs.backend, maxSandboxes: needs.maxSandboxes }
   let isStopping = false
@@ -110,30 +136,59 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const changes = createChanges({ store, listeners, clock, onChanged: follow })
   const claiming = createClaiming({ store, changes, lease, clock, log })
   const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
-  const executions = createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory })
+  const executions = observedExecutions(
+    createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory, onOutput: observer.outputPrinted }),
+    observer,
+  )
   const cancelling = createCancelling({ store, executions, clock })
   const fleet = createFleet({
     openBackend: needs.openBackend,
     live: { clock, ...needs.live },
     onFound: takingUp({ store, executions, cancelling }),
     onGone: (id) => void lose(id).catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
+    observer,
   })
   const reaper = createReaper({ store, fleet, serverId, log })
   const evict = createEviction({ store, fleet, serverId })
   const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log })
   const cleanUp = createCleanUp({ store, reads, changes, fleet, evict, provisioning, cancelling, habitats, clock, log })
-  const readiness = createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock })
+  const readiness = observedReadiness(
+    createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock }),
+    observer,
+  )
   const reachingAgain = createReachingAgain({ reads, readiness, log })
   const { completeWish, checkWish } = needs
-  const getting = createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish })
+  const getting = observedGetting(
+    createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish }),
+    observer,
+  )
   const steering = createSteering({ reads, changes, readiness, cancelling })
-  const running = createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory })
+  const running = observedRunning(
+    createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory }),
+    observer,
+  )
   const activity = createActivity(changes, clock)
   const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
   const attended = createAttendance()
+  const insides = createInsides({ reads, readiness, activity, attended })
+  const interaction = createInteraction({ store, reads, executions, lease, activity })
+  const commands: Running & Interaction = {
+    ...running,
+    ...interaction,
+    run: (caller, target, request, signal, attend) =>
+      attended.during(signal, (ended) => running.run(caller, target, request, ended, attend)),
+    start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
+    input: (caller, session, id, input, signal) => attended.during(signal, (ended) => interaction.input(caller, session, id, input, ended)),
+  }
+  const processes = createProcesses({ store, reads, executions, running: commands })
+  const abandoned = createAbandonedTerminals({
+    ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
+  })
+  const terminals = createTerminals({ store, reads, executions, lease, activity, running: commands, abandoned })
 
   /** What a changed row asks for. Only the server that hosts it acts on it; the others leave it to that one's sweep. */
-  function follow(before: SessionRow | null, session: SessionRow): void {
+  function follow(before: SessionRow | null, session: SessionRow, events: readonly EventDraft[]): void {
+    observeChange(observer, session, events)
     if (session.serverId !== serverId || isStopping) return
     const earlier = before?.sandboxId ?? null
     if (earlier !== null && earlier !== session.sandboxId) void reaper.reap(earlier)
@@ -165,6 +220,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   }
 
   async function tidy(): Promise<void> {
+    await endSessionsOfEndedTenants({ store, changes, serverId, log })
     void reachingAgain.tryAll()
     for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
     await reaper.reapAll()
@@ -175,19 +231,29 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     reads,
     steering,
     activity,
+    files: sessionFiles(insides),
     getOrCreate: (caller, request, signal) => attended.during(signal, (ended) => getting(caller, request, ended)),
-    commands: {
-      ...running,
-      run: (caller, target, request, signal, attend) =>
-        attended.during(signal, (ended) => running.run(caller, target, request, ended, attend)),
-      start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
-    },
+    commands,
+    processes,
+    terminals,
     get attended() {
       return attended.count
     },
+    get waiting() {
+      return provisioning.count
+    },
+    get sandboxes() {
+      return fleet.count
+    },
     sweep: () => sweep.run(),
-    recover: () => recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached: reachingAgain.add, log }),
+    async recover() {
+      const onUnreached = reachingAgain.add
+      const recovered = await recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached, log })
+      await abandoned.recover()
+      return recovered
+    },
     async close(drainMs) {
+      abandoned.stop()
       await attended.stop(drainMs)
       await sweep.stop()
       await activity.flush()

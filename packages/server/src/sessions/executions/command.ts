@@ -4,13 +4,19 @@
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import { checkExecRequest } from '../../guest/exec-request.ts'
-import type { ExecRequest } from '../../guest/inside.ts'
+import type { ExecRequest, TerminalSize } from '../../guest/inside.ts'
+import type { InputKind } from '../../store/tables/execution-input.ts'
 
 export interface Command {
   readonly argv: readonly string[]
   readonly cwd?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
+  /** All of its input. */
   readonly stdin?: string | undefined
+  /** Its stdin stays open for input that comes later, of which nobody promises an end. */
+  readonly interactive?: boolean | undefined
+  /** On a terminal of this size, which takes input too. */
+  readonly terminal?: TerminalSize | undefined
   /** Absent: it may run for as long as its session. */
   readonly timeoutMs?: number | undefined
 }
@@ -27,7 +33,14 @@ export function checkCommand(command: Command): void {
   checkExecRequest(execRequest(command, 'exe_0000000000000000', null))
 }
 
-export function execRequest({ argv, cwd, env, stdin, timeoutMs }: Command, tag: string, inhabitant: Inhabitant | null): ExecRequest {
+/** What it takes after its start. */
+export function inputKindOf({ interactive = false, terminal }: Command): InputKind {
+  if (terminal !== undefined) return 'terminal'
+  return interactive ? 'open' : 'none'
+}
+
+export function execRequest(command: Command, tag: string, inhabitant: Inhabitant | null): ExecRequest {
+  const { argv, cwd, env, stdin, interactive = false, terminal, timeoutMs } = command
   const directory = cwd ?? inhabitant?.workspace
   return {
     argv,
@@ -35,7 +48,8 @@ export function execRequest({ argv, cwd, env, stdin, timeoutMs }: Command, tag: 
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(directory === undefined ? {} : { cwd: directory }),
     ...(env === undefined ? {} : { env }),
-    ...(stdin === undefined ? {} : { stdin: 'pipe' as const }),
+    ...(stdin === undefined && !interactive ? {} : { stdin: 'pipe' as const }),
+    ...(terminal === undefined ? {} : { pty: terminal }),
     ...(inhabitant === null ? {} : { uid: inhabitant.uid, home: inhabitant.home }),
   }
 }

@@ -21,6 +21,8 @@ import {
   noteWholeInput,
 } from '../../store/tables/executions.ts'
 import type { ExecutionEnd, ExecutionKind, ExecutionRow } from '../../store/tables/executions.ts'
+import { inputOf, noteAttended, noteInput } from '../../store/tables/execution-input.ts'
+import type { InputKind } from '../../store/tables/execution-input.ts'
 import type { SessionRef, SessionRow } from '../../store/tables/sessions.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -30,10 +32,11 @@ import type { Changes } from '../change.ts'
 import { unchanged } from '../lifecycle/step.ts'
 import { isDraining } from '../lifecycle/closing.ts'
 import { beginWork, endWork } from '../lifecycle/work.ts'
-import { execRequest } from './command.ts'
+import { execRequest, inputKindOf } from './command.ts'
 import type { Command, Inhabitant } from './command.ts'
 import { followExecution, forgetExecution, WATCHDOG_GRACE_MS } from './follow-execution.ts'
 import type { FollowedEnd } from './follow-execution.ts'
+import { executionEnded, LiveInput } from './live-input.ts'
 import { createOutputLog, reopenOutputLog } from './output-log.ts'
 import type { OutputLog } from './output-log.ts'
 
@@ -45,6 +48,8 @@ export interface RunningExecution {
   readonly session: SessionRef
   readonly live: LiveSandbox
   readonly log: OutputLog
+  /** `null`: it takes none after its start. */
+  readonly input: LiveInput | null
   /** The stored end. Rejects with `server_stopping` when this server lets go of it: it runs on. */
   readonly ended: Promise<ExecutionEnd>
 }
@@ -56,6 +61,8 @@ export interface StartRequest {
   readonly actor: Actor
   readonly inhabitant: Inhabitant | null
   readonly expectedIncarnation: number | undefined
+  /** Somebody is at its terminal: it does not run on for long without. */
+  readonly isAttended?: boolean | undefined
 }
 
 /** Started and not yet read: `follow` must be called, once. */
@@ -84,9 +91,12 @@ export interface ExecutionsNeeds {
   readonly maxRunning: number
   /** Where long outputs are kept; exists. */
   readonly outputDirectory: string
+  /** So many bytes more were printed. */
+  readonly onOutput?: (bytes: number) => void
 }
 
-export function createExecutions({ store: database, changes, log, clock, maxRunning, outputDirectory }: ExecutionsNeeds): Executions {
+export function createExecutions(needs: ExecutionsNeeds): Executions {
+  const { store: database, changes, log, clock, maxRunning, outputDirectory } = needs
   const table = new Map<string, RunningExecution>()
   const starting = new Map<string, Promise<unknown>>()
 
@@ -126,6 +136,9 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
       if (!(await insertExecution(transaction, execution)))
         throw new HoldfastError('name_taken', `a process named ${name} runs in this session`, { name })
       if (command.stdin !== undefined) await notePendingInput(transaction, id)
+      const input = inputKindOf(command)
+      if (input !== 'none') await noteInput(transaction, id, input)
+      if (request.isAttended === true) await noteAttended(transaction, id, true)
       const data = { execution_id: id, ...(name === null ? {} : { name }) }
       return { ...work, events: [...work.events, { type: `${eventNoun(kind)}.started`, data }] }
     })
@@ -178,7 +191,7 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
   }
 
   /** Should this be lost in a crash, the program is killed rather than left with half its input. */
-  function noteInput(id: string): void {
+  function noteWhole(id: string): void {
     database
       .write((transaction) => noteWholeInput(transaction, id), 'process')
       .catch((error: unknown) => log.warn('input-not-noted', { execution: id, error: errorText(error) }))
@@ -192,6 +205,7 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
     output: OutputLog,
     execution: Execution | { readonly tag: string },
     more: {
+      readonly input: InputKind
       readonly stdin?: string | undefined
       readonly isInputTorn?: boolean
       readonly onChunk?: OnChunk | undefined
@@ -199,7 +213,8 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
     },
   ): RunningExecution {
     const { id, kind, timeoutMs } = known
-    const running: RunningExecution = { id, session: ref, live, log: output, ended: settle() }
+    const input = more.input === 'none' ? null : new LiveInput({ live, kind: more.input, onClosed: () => noteClosed(id) })
+    const running: RunningExecution = { id, session: ref, live, log: output, input, ended: settle() }
     table.set(id, running)
     // A reader who does not ask for the end must not make its failure an unhandled one.
     running.ended.catch(() => undefined)
@@ -212,9 +227,11 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
           execution,
           log: output,
           stdin: more.stdin,
-          onInputWhole: () => noteInput(id),
+          onInputWhole: () => noteWhole(id),
+          onReading: (reading) => input?.attach(reading),
           isInputTorn: more.isInputTorn,
           onChunk: more.onChunk,
+          onOutput: needs.onOutput,
           ...(timeoutMs === null ? {} : { watchdogMs: timeoutMs + WATCHDOG_GRACE_MS }),
         })
         const blob = await output.close()
@@ -225,12 +242,19 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
         if (followed.outcome === 'ended') forgetExecution(live, followed)
         return end
       } catch (error) {
-        if (!isHoldfastError(error, 'server_stopping')) log.error('execution-not-recorded', { execution: id, error: errorText(error) })
+        if (isHoldfastError(error, 'server_stopping')) input?.end(error)
+        else log.error('execution-not-recorded', { execution: id, error: errorText(error) })
         throw error
       } finally {
+        input?.end(executionEnded())
         table.delete(id)
       }
     }
+  }
+
+  /** Lost in a crash, later input goes nowhere, as it does in a pipe that nobody reads. */
+  async function noteClosed(id: string): Promise<void> {
+    await database.write((transaction) => noteInput(transaction, id, 'closed'), 'process')
   }
 
   return {
@@ -259,15 +283,19 @@ export function createExecutions({ store: database, changes, log, clock, maxRunn
         session: begun,
         follow(onChunk) {
           const output = createOutputLog(outputNeeds(id))
-          return attend(begun, { id, kind, timeoutMs }, live, output, execution, { stdin: command.stdin, onChunk, notice: begun.notice })
+          const more = { input: inputKindOf(command), stdin: command.stdin, onChunk, notice: begun.notice }
+          return attend(begun, { id, kind, timeoutMs }, live, output, execution, more)
         },
       }
     },
     async recover(row, live) {
       const ref = { id: row.sessionId, tenantId: row.tenantId }
       const output = await reopenOutputLog(outputNeeds(row.id))
-      const isInputTorn = await database.read((sql) => isInputPending(sql, row.id))
-      return attend(ref, row, live, output, { tag: row.id }, { isInputTorn, notice: null })
+      const more = await database.read(async (sql) => ({
+        isInputTorn: await isInputPending(sql, row.id),
+        input: await inputOf(sql, row.id),
+      }))
+      return attend(ref, row, live, output, { tag: row.id }, { ...more, notice: null })
     },
   }
 }

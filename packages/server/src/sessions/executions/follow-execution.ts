@@ -27,6 +27,8 @@ export interface FollowRequest {
    * torn input must not look like a whole one.
    */
   readonly stdin?: string | Uint8Array | undefined
+  /** Which stream reads it from now on; `null` while there is none. Input of later goes the same way. */
+  readonly onReading?: ((reading: Execution | null) => void) | undefined
   /** The guest has all of it. */
   readonly onInputWhole?: (() => void) | undefined
   /** An earlier server died before the guest had all of it: treated like a connection that broke then. */
@@ -36,6 +38,8 @@ export interface FollowRequest {
    * valid only until the call returns. When it throws, it is not called again and the execution is followed on without it.
    */
   readonly onChunk?: ((chunk: OutputChunk) => void | Promise<void>) | undefined
+  /** So many bytes more were printed. */
+  readonly onOutput?: ((bytes: number) => void) | undefined
   /** Why `onChunk` is not called any more: what it threw, or that it held the program up beyond its time-out. */
   readonly onReaderFailed?: ((error: unknown) => void) | undefined
   /** After so long the sandbox is destroyed: the time-out and its grace, plus `WATCHDOG_GRACE_MS`. Absent: it may run for ever. */
@@ -85,6 +89,7 @@ export async function followExecution(request: FollowRequest): Promise<FollowedE
 
   function take(chunk: OutputChunk): void | Promise<void> {
     log.append(chunk)
+    request.onOutput?.(chunk.bytes.length)
     return reader?.take(chunk)
   }
 
@@ -92,6 +97,7 @@ export async function followExecution(request: FollowRequest): Promise<FollowedE
     const isStarted = 'drain' in execution
     const key: ExecutionKey = isStarted ? { id: execution.id } : execution
     let reading = isStarted ? execution : await attachAgain(key)
+    request.onReading?.(reading)
     const input = request.stdin === undefined ? null : feed(live, reading, request.stdin, request.onInputWhole)
     let isTorn = request.isInputTorn ?? false
     if (isTorn) await killTorn(live, key)
@@ -103,11 +109,13 @@ export async function followExecution(request: FollowRequest): Promise<FollowedE
         return ended(reading.id, exit, log.seq, skippedBytes)
       } catch (error) {
         if (!isContactLost(error)) throw error
+        request.onReading?.(null)
         if (input !== null && !input.isWhole && !isTorn) {
           isTorn = true
           await killTorn(live, key)
         }
         reading = await attachAgain(key)
+        request.onReading?.(reading)
       }
     }
   } catch (error) {

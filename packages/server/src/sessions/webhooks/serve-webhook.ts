@@ -13,6 +13,7 @@ import { eventsOfTenant, lastPlace, placeAfterTurn, turnOf } from '../../store/t
 import type { PlacedEvent } from '../../store/tables/events.ts'
 import { updateWebhook } from '../../store/tables/webhooks.ts'
 import type { WebhookChange, WebhookRow } from '../../store/tables/webhooks.ts'
+import type { WebhookObserver } from '../../telemetry/observations.ts'
 import { viewEvent } from '../events/event-view.ts'
 import { deliver } from './deliver.ts'
 import { afterFailure } from './retry.ts'
@@ -29,6 +30,7 @@ export interface ServeNeeds {
   /** From 0 up to 1. */
   readonly random: () => number
   readonly timeoutMs: number
+  readonly observer?: WebhookObserver
 }
 
 /** `true` when there may be more to do at once. */
@@ -54,6 +56,7 @@ export async function serveWebhook(needs: ServeNeeds, webhook: WebhookRow, signa
       await change(row, { nextAt: clock() })
       return false
     }
+    needs.observer?.webhookTried(problem === null)
     const isTurnOver = following === undefined || turnOf(store.dialect, following.place) !== turn
     const taken: WebhookChange = {
       ...(isTurnOver ? { position: turn, attempts: 0 } : {}),
@@ -64,6 +67,7 @@ export async function serveWebhook(needs: ServeNeeds, webhook: WebhookRow, signa
       const { isGivenUp, ...failure } = afterFailure({ event, attempts: row.attempts, problem, now: clock(), random: needs.random })
       row = await change(row, isGivenUp ? { ...taken, lastProblem: failure.lastProblem } : failure)
       if (!isGivenUp) return false
+      needs.observer?.webhookEventGivenUp()
     }
   }
   return row !== null

@@ -1,0 +1,167 @@
+/**
+ * Who is at which terminal, and the end of those that nobody came back to.
+ *
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
+ *
+ * A terminal whose last client vanished is killed after a grace, in which the client may come back. One whose last client said that it
+ * detaches runs on. That somebody is at a terminal is in the store, so a start after any crash knows which ones were left alone:
+ * each of them gets the same grace from that start on, for its client may be as quick to come back as the server was.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import type { Store } from '../store/store.ts'
+import { attendedExecutions, noteAttended } from '../store/tables/execution-input.ts'
+import { findExecution } from '../store/tables/executions.ts'
+import type { SessionRef } from '../store/tables/sessions.ts'
+import { errorText } from '../telemetry/log.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Cancelling } from './executions/cancelling.ts'
+import type { Executions } from './executions/executions.ts'
+import type { Fleet } from './fleet.ts'
+
+export interface Attendant {
+  /** `detached`: it is to run on. Twice is fine; the first word counts. */
+  leave(how: 'detached' | 'gone'): Promise<void>
+}
+
+export interface AbandonedTerminals {
+  /** Throws `quota_exceeded` when too many are at terminals of this session already. */
+  checkRoom(sessionId: string): void
+  /** At one that was started as attended. */
+  arrive(session: SessionRef, executionId: string): Attendant
+  /** At one that may have been left. Resolves once it is in the store that somebody is there. */
+  comeBack(session: SessionRef, executionId: string): Promise<Attendant>
+  /** It is over: nobody has to be waited for. */
+  ended(executionId: string): void
+  /** Waits for the clients of an earlier life of this server. */
+  recover(): Promise<void>
+  /** What is left alone from now on is the next start's to wait for. */
+  stop(): void
+}
+
+export interface AbandonedTerminalsNeeds {
+  readonly store: Store
+  readonly serverId: string
+  readonly executions: Executions
+  readonly cancelling: Cancelling
+  readonly fleet: Fleet
+  readonly log: Log
+  readonly graceMs: number
+  /** Clients at terminals of one session. */
+  readonly maxAttendants: number
+}
+
+interface Place {
+  readonly session: SessionRef
+  attendants: number
+  timer: NodeJS.Timeout | null
+  /** Writes of one terminal go into the store one after the other. */
+  writing: Promise<void>
+}
+
+export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): AbandonedTerminals {
+  const { store, serverId, executions, cancelling, fleet, log, graceMs, maxAttendants } = needs
+  const places = new Map<string, Place>()
+  let isStopped = false
+
+  function placeOf(session: SessionRef, id: string): Place {
+    const known = places.get(id)
+    if (known !== undefined) return known
+    const place: Place = { session, attendants: 0, timer: null, writing: Promise.resolve() }
+    places.set(id, place)
+    return place
+  }
+
+  function disarm(place: Place): void {
+    if (place.timer !== null) clearTimeout(place.timer)
+    place.timer = null
+  }
+
+  function arm(id: string, place: Place): void {
+    disarm(place)
+    if (isStopped) return
+    place.timer = setTimeout(() => void end(id, place), graceMs)
+    place.timer.unref()
+  }
+
+  async function end(id: string, place: Place): Promise<void> {
+    place.timer = null
+    try {
+      const { session } = place
+      const row = await store.read((sql) => findExecution(sql, session.tenantId, session.id, id))
+      if (place.attendants > 0) return
+      if (row?.status === 'running') {
+        log.info('terminal-abandoned', { session: session.id, execution: id })
+        await cancelling.one(row, executions.running(id)?.live ?? fleet.get(row.sandboxId))
+      }
+      if (place.attendants === 0) places.delete(id)
+    } catch (error) {
+      log.warn('terminal-not-ended', { execution: id, error: errorText(error) })
+      if (place.attendants === 0) arm(id, place)
+    }
+  }
+
+  /** As it is when its turn comes, whatever it was when it was asked for. */
+  function write(id: string, place: Place): Promise<void> {
+    place.writing = place.writing
+      // How the write before went is for whoever asked for it.
+      .catch(() => undefined)
+      .then(() => store.write((transaction) => noteAttended(transaction, id, place.attendants > 0), 'process'))
+    return place.writing
+  }
+
+  function attendantsIn(sessionId: string): number {
+    return [...places.values()].reduce((sum, { session, attendants }) => sum + (session.id === sessionId ? attendants : 0), 0)
+  }
+
+  function arrive(session: SessionRef, id: string): Attendant {
+    const place = placeOf(session, id)
+    disarm(place)
+    place.attendants += 1
+    let isThere = true
+    return {
+      async leave(how) {
+        if (!isThere) return
+        isThere = false
+        place.attendants -= 1
+        if (place.attendants > 0 || places.get(id) !== place) return
+        if (how === 'gone') return arm(id, place)
+        await write(id, place)
+        if (place.attendants === 0) places.delete(id)
+      },
+    }
+  }
+
+  return {
+    arrive,
+    checkRoom(sessionId) {
+      if (attendantsIn(sessionId) < maxAttendants) return
+      throw new HoldfastError('quota_exceeded', `${maxAttendants} clients may be at terminals of one session at a time`, {
+        quota: 'executions_per_session',
+        limit: maxAttendants,
+      })
+    },
+    async comeBack(session, id) {
+      const attendant = arrive(session, id)
+      try {
+        const place = places.get(id)
+        if (place !== undefined) await write(id, place)
+        return attendant
+      } catch (error) {
+        await attendant.leave('gone')
+        throw error
+      }
+    },
+    ended(id) {
+      const place = places.get(id)
+      if (place !== undefined) disarm(place)
+      places.delete(id)
+    },
+    async recover() {
+      for (const { id, session } of await store.read((sql) => attendedExecutions(sql, serverId))) arm(id, placeOf(session, id))
+    },
+    stop() {
+      isStopped = true
+      for (const place of places.values()) disarm(place)
+    },
+  }
+}
