@@ -15,6 +15,43 @@ const file = (text: string) => writeFileSync(join(home, 'holdfast.yaml'), text)
 const load = (environment: NodeJS.ProcessEnv = {}, flags = {}) => loadConfig(flags, { HOLDFAST_HOME: home, ...environment })
 const sourceOf = (name: string, config = load()) => config.shown.find((setting) => setting.name === name)?.source
 
+const OIDC = { HOLDFAST_OIDC_ISSUER: 'https://login.example', HOLDFAST_OIDC_AUDIENCE: 'holdfast' }
+
+describe('who comes in', () => {
+  test('only keys, at a generous rate, from no other page, unless the operator says more', () => {
+    expect(load()).toMatchObject({
+      ...{ oidc: null, trustedProxies: [], allowedOrigins: [] },
+      rates: { requests: { perSecond: 1000, burst: 2000 }, failures: { perSecond: 10, burst: 50 } },
+    })
+  })
+
+  test('none lifts a rate', () => {
+    const none = { HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none', HOLDFAST_RATE_LIMITS_FAILURES_PER_SECOND: 'none' }
+    expect(load(none).rates).toEqual({ requests: null, failures: null })
+  })
+
+  test('an identity provider is described in the file or the environment alike', () => {
+    const rules = {
+      ...{ issuer: 'https://login.example', audiences: ['holdfast', 'cli'], tenant: 'default', tenantClaim: 'org', subjectClaim: 'sub' },
+      ...{ groupsClaim: null, roleClaim: 'realm_access.roles', roles: { ops: 'operator', boss: 'tenant_admin' }, defaultRole: null },
+    }
+    const claims = { HOLDFAST_OIDC_TENANT_CLAIM: 'org', HOLDFAST_OIDC_ROLE_CLAIM: 'realm_access.roles' }
+    const roles = { HOLDFAST_OIDC_ROLES: 'ops=operator,boss=tenant_admin', HOLDFAST_OIDC_DEFAULT_ROLE: 'none' }
+    expect(load({ ...OIDC, HOLDFAST_OIDC_AUDIENCE: 'holdfast, cli', ...claims, ...roles }).oidc).toEqual(rules)
+    file(
+      [
+        ...['oidc:', '  issuer: https://login.example', '  audience: [holdfast, cli]', '  tenant_claim: org'],
+        ...['  role_claim: realm_access.roles', '  default_role: none', '  roles:', '    ops: operator', '    boss: tenant_admin'],
+      ].join('\n'),
+    )
+    expect(load().oidc).toEqual(rules)
+  })
+
+  test('an issuer on loopback needs no TLS, for trying it out', () => {
+    expect(load({ ...OIDC, HOLDFAST_OIDC_ISSUER: 'http://127.0.0.1:9000' }).oidc?.issuer).toBe('http://127.0.0.1:9000')
+  })
+})
+
 describe('precedence', () => {
   test('without anything the defaults hold', () => {
     const config = load()
@@ -89,6 +126,21 @@ describe('refusals', () => {
     [{ HOLDFAST_LIMITS_CPUS: '0' }, /HOLDFAST_LIMITS_CPUS "0" must be at least 0\.01/],
     [{ HOLDFAST_LIMITS_CPUS: '-1' }, /HOLDFAST_LIMITS_CPUS "-1" must be a number of processors/],
     [{ HOLDFAST_BACKEND: 'host' }, /HOLDFAST_BACKEND "host" must be auto, podman/],
+    [{ HOLDFAST_OIDC_ISSUER: 'http://login.example' }, /HOLDFAST_OIDC_ISSUER "http:\/\/login\.example" must be an address such as https/],
+    [{ HOLDFAST_OIDC_ISSUER: 'https://user:pw@login.example' }, /must be an address such as https/],
+    [{ HOLDFAST_OIDC_ISSUER: 'https://login.example' }, /oidc\.audience is missing/],
+    [{ ...OIDC, HOLDFAST_AUTH: 'none' }, /oidc\.issuer means nothing while auth is none/],
+    [
+      { ...OIDC, HOLDFAST_OIDC_DEFAULT_ROLE: 'platform_admin' },
+      /OIDC_DEFAULT_ROLE "platform_admin" must be viewer, member or operator, or none/,
+    ],
+    [{ ...OIDC, HOLDFAST_OIDC_ROLES: 'ops=boss' }, /OIDC_ROLES "ops=boss" ops: must be one of viewer, member, operator/],
+    [{ ...OIDC, HOLDFAST_OIDC_ROLES: 'ops' }, /OIDC_ROLES "ops" must give values their roles/],
+    [{ HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: '0' }, /REQUESTS_PER_SECOND "0" must be at least 1/],
+    [{ HOLDFAST_CORS_ALLOWED_ORIGINS: '*' }, /CORS_ALLOWED_ORIGINS "\*" 0: must be an origin .*there is no wildcard/],
+    [{ HOLDFAST_CORS_ALLOWED_ORIGINS: 'https://a.example/' }, /0: must be an origin/],
+    [{ HOLDFAST_CORS_ALLOWED_ORIGINS: 'https://a.example,null' }, /1: must be an origin/],
+    [{ HOLDFAST_TRUSTED_PROXIES: 'proxy.example' }, /TRUSTED_PROXIES "proxy\.example" 0: must be an address or a network/],
     [{ HOLDFAST_HOME: 'relative' }, /HOLDFAST_HOME "relative" must be an absolute path/],
     [{ HOLDFAST_MOUNTS_ALLOWED_ROOTS: '/a:b' }, /HOLDFAST_MOUNTS_ALLOWED_ROOTS "\/a:b" 1: must be an absolute path/],
   ])('%o is refused by a sentence with the value', (environment, sentence) => {

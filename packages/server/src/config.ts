@@ -5,6 +5,9 @@
  */
 import { join, resolve } from 'node:path'
 import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import type { Rate } from './access/token-buckets.ts'
+import { oidcConfig } from './config/oidc-config.ts'
+import type { OidcConfig } from './config/oidc-config.ts'
 import { environmentValues, fileValues } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
@@ -19,6 +22,15 @@ export interface Config {
   readonly publicUrl: string | null
   readonly auth: 'key' | 'none'
   readonly apiKey: string | null
+  /** `null`: no tokens, only keys. */
+  readonly oidc: OidcConfig | null
+  readonly rates: {
+    /** `null`: as often as they like; so for both. */
+    readonly requests: Rate | null
+    readonly failures: Rate | null
+  }
+  readonly trustedProxies: readonly string[]
+  readonly allowedOrigins: readonly string[]
   readonly backend: SettingValue<'backend'>
   readonly image: string
   readonly network: 'off' | 'on'
@@ -39,6 +51,7 @@ export interface Config {
     readonly recordSeconds: number
     readonly maxSandboxes: number
     readonly maxExecutions: number
+    readonly terminalGraceSeconds: number
     readonly onStop: 'keep' | 'suspend'
     readonly takeoverSeconds: number
   }
@@ -49,6 +62,9 @@ export interface Config {
   readonly eventRetentionSeconds: number
   readonly webhookNetworks: readonly string[]
   readonly logLevel: SettingValue<'log.level'>
+  readonly logFormat: SettingValue<'log.format'>
+  readonly isMetricsPublic: boolean
+  readonly otlpUrl: string | null
   readonly guestPath: string
   readonly launcherPath: string
   /** Every setting as `holdfast config show` prints it; secrets are masked. */
@@ -80,6 +96,13 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     publicUrl: read('public_url'),
     auth: read('auth'),
     apiKey: read('api_key'),
+    oidc: oidcConfig(read),
+    rates: {
+      requests: rateOf(read('rate_limits.requests_per_second'), read('rate_limits.burst')),
+      failures: rateOf(read('rate_limits.failures_per_second'), read('rate_limits.failure_burst')),
+    },
+    trustedProxies: read('trusted_proxies'),
+    allowedOrigins: read('cors.allowed_origins'),
     backend: read('backend'),
     image: read('image'),
     network: read('network'),
@@ -104,6 +127,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       recordSeconds: read('sessions.record_seconds'),
       maxSandboxes: read('sessions.max'),
       maxExecutions: read('sessions.max_executions'),
+      terminalGraceSeconds: read('sessions.terminal_grace_seconds'),
       onStop: read('sessions.on_stop'),
       takeoverSeconds: read('sessions.takeover_seconds'),
     },
@@ -119,10 +143,17 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     eventRetentionSeconds: read('events.retention_seconds'),
     webhookNetworks: read('webhooks.allowed_networks'),
     logLevel: read('log.level'),
+    logFormat: read('log.format'),
+    isMetricsPublic: read('metrics.public'),
+    otlpUrl: read('telemetry.otlp_url'),
     guestPath: read('guest.path'),
     launcherPath: read('guest.launcher'),
     shown: SETTING_NAMES.map((name) => shownSetting(name, read(name), firstOf(sources, name))),
   }
+}
+
+function rateOf(perSecond: number | null, burst: number): Rate | null {
+  return perSecond === null ? null : { perSecond, burst }
 }
 
 function flagValues(flags: ConfigFlags): RawValues {

@@ -13,6 +13,7 @@ import { isAuthorized } from './authorize.ts'
 import type { KeyRecord, Keys } from './keys.ts'
 import { ADMIN_KEY_ID, ADMIN_SUBJECT, DEFAULT_TENANT_ID } from './principal.ts'
 import type { Principal } from './principal.ts'
+import { refusal } from './refusal.ts'
 import { outranks } from './roles.ts'
 import type { Tenants } from './tenants.ts'
 
@@ -28,6 +29,8 @@ export interface RequestCredentials extends Credentials {
   readonly onBehalfOfGroups?: readonly string[] | undefined
   /** The id of the tenant that a platform administrator means. */
   readonly tenant?: string | undefined
+  /** Where the request comes from. */
+  readonly address?: string | undefined
 }
 
 export interface AuthenticatorNeeds {
@@ -35,7 +38,12 @@ export interface AuthenticatorNeeds {
   readonly adminKey: Pick<AdminKey, 'matches'> | null
   readonly keys: Pick<Keys, 'find'>
   readonly tenants: Pick<Tenants, 'policyOf'>
+  /** Believes the tokens of an identity provider; left out, there is none. */
+  readonly verifyToken?: VerifyToken | null
 }
+
+/** Who a token speaks for. Throws `unauthorized`, or `identity_provider_unavailable` when that cannot be known now. */
+export type VerifyToken = (token: string) => Promise<Principal>
 
 export type AuthenticateRequest = (credentials: RequestCredentials) => Promise<Principal>
 
@@ -46,14 +54,15 @@ const ADMIN: Omit<Principal, 'keyId'> = {
   ...{ tenantId: DEFAULT_TENANT_ID, subject: ADMIN_SUBJECT, groups: [], role: 'platform_admin', kind: 'service', onBehalfOf: null },
 }
 
-export function createAuthenticator({ adminKey, keys, tenants }: AuthenticatorNeeds): AuthenticateRequest {
+export function createAuthenticator({ adminKey, keys, tenants, verifyToken = null }: AuthenticatorNeeds): AuthenticateRequest {
   async function holderOf(credentials: Credentials): Promise<Principal> {
     if (adminKey === null) return { ...ADMIN, keyId: null }
     const candidate = credentials.apiKey ?? bearerToken(credentials.authorization)
-    if (candidate === undefined) throw new HoldfastError('unauthorized', 'this address needs an API key and the request has none')
+    if (candidate === undefined) throw refusal('this address needs an API key and the request has none', 'no-credentials')
     if (adminKey.matches(candidate)) return { ...ADMIN, keyId: ADMIN_KEY_ID }
+    if (verifyToken !== null && credentials.apiKey === undefined && isToken(candidate)) return verifyToken(candidate)
     const key = await keys.find(candidate)
-    if (key === null) throw new HoldfastError('unauthorized', 'the API key is not valid')
+    if (key === null) throw refusal('the API key is not valid', 'key-not-valid')
     return principalOf(key)
   }
 
@@ -83,6 +92,11 @@ function speakingFor(holder: Principal, { onBehalfOf, onBehalfOfGroups }: Reques
   if (!parsed.success) throw new HoldfastError('invalid_request', problemSentence(fieldProblems(parsed.error)))
   const { on_behalf_of: subject, on_behalf_of_groups: groups } = parsed.data
   return { ...holder, subject, groups, role: outranks(holder.role, 'member') ? 'member' : holder.role, onBehalfOf: subject }
+}
+
+/** Three parts with dots between them, which no API key has that the server made; also one without a signature, to be refused as a token. */
+function isToken(candidate: string): boolean {
+  return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(candidate)
 }
 
 function bearerToken(header: string | undefined): string | undefined {

@@ -25,12 +25,13 @@ export function checkListenAddress(host: string, auth: 'key' | 'none'): void {
 
 export type CheckHost = (hostHeader: string | undefined) => void
 
-/** The check for a server that listens on `host`. */
-export function hostCheck(host: string): CheckHost {
+/** The check for a server that listens on `host`. A proxy in front of it passes on the name in `publicUrl`. */
+export function hostCheck(host: string, publicUrl: string | null = null): CheckHost {
   if (!isLoopback(host)) return () => {}
+  const publicName = publicUrl !== null && URL.canParse(publicUrl) ? hostName(new URL(publicUrl).host) : null
   return (header) => {
     const name = header === undefined ? '' : hostName(header)
-    if (!isLoopback(name))
+    if (!isLoopback(name) && name !== publicName)
       throw new HoldfastError('host_refused', `this server answers to loopback names only, not to ${JSON.stringify(name.slice(0, 255))}`)
   }
 }
@@ -40,9 +41,15 @@ function hostName(header: string): string {
   return (bracketed ?? header.replace(/:\d+$/, '')).toLowerCase()
 }
 
-/** Throws `origin_refused` for a request that a browser sends on behalf of a page from elsewhere. */
-export function checkOrigin(originHeader: string | undefined, hostHeader: string | undefined): void {
-  if (originHeader === undefined || originOf(originHeader) === hostHeader?.toLowerCase()) return
+const NO_ORIGINS: ReadonlySet<string> = new Set()
+
+/** Throws `origin_refused` for a request that a browser sends on behalf of a page from elsewhere, unless the operator has named it. */
+export function checkOrigin(
+  originHeader: string | undefined,
+  hostHeader: string | undefined,
+  allowedOrigins: ReadonlySet<string> = NO_ORIGINS,
+): void {
+  if (originHeader === undefined || originOf(originHeader) === hostHeader?.toLowerCase() || allowedOrigins.has(originHeader)) return
   throw new HoldfastError('origin_refused', `pages from ${JSON.stringify(originHeader.slice(0, 255))} may not use this server`)
 }
 

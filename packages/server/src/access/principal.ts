@@ -24,6 +24,8 @@ export const DEFAULT_TENANT_ID = 'tnt_default'
 export const ADMIN_SUBJECT = 'admin'
 /** Stands for the key in the home or the configuration, which has no row. */
 export const ADMIN_KEY_ID = 'admin_key'
+/** Stands for a token of the identity provider, which is no key of ours. */
+export const OIDC_KEY_ID = 'oidc'
 
 /** The principal as events and audit name it: a user whom a service speaks for is a user, and `via` says by which key. */
 export function actorOf({ kind, subject, keyId, onBehalfOf }: Principal): Actor {

@@ -11,7 +11,15 @@ import { ROLES } from '@holdfast/protocol'
 import type { Role } from '@holdfast/protocol'
 import { SESSION_VERBS } from '../sessions/caller.ts'
 
-export const ADMIN_VERBS = ['read-audit', 'read-quotas', 'read-sandboxes', 'manage-keys', 'manage-webhooks', 'manage-tenants'] as const
+export const ADMIN_VERBS = [
+  'read-audit',
+  'read-quotas',
+  'read-sandboxes',
+  'read-metrics',
+  'manage-keys',
+  'manage-webhooks',
+  'manage-tenants',
+] as const
 export type AdminVerb = (typeof ADMIN_VERBS)[number]
 
 export const VERBS = ['create', 'list', ...SESSION_VERBS, ...ADMIN_VERBS] as const
@@ -42,6 +50,8 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   'read-audit': ['tenant', 'own', 'tenant', 'tenant', 'tenant'],
   'read-quotas': ['tenant', 'own', 'tenant', 'tenant', 'tenant'],
   'read-sandboxes': ['tenant', 'own', 'tenant', 'tenant', 'tenant'],
+  // Of the whole server, with no word of who uses it.
+  'read-metrics': ['never', 'never', 'tenant', 'tenant', 'tenant'],
   'manage-keys': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-webhooks': ['never', 'never', 'never', 'tenant', 'tenant'],
   // Tenants themselves: to make, shape and end any of them.

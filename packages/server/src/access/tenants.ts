@@ -3,8 +3,8 @@
  *
  * ingress → [access] → policy → sessions → sandboxes → guest → result
  *
- * A tenant that is being terminated begins nothing new; ending what it holds is the sessions' work. The default tenant is there
- * from the first start, so that one person on one machine never has to think of tenants.
+ * A tenant that is being terminated begins nothing new, and its sessions are ended by the servers that host them. The default tenant is
+ * there from the first start, so that one person on one machine never has to think of tenants.
  */
 import { HoldfastError, TenantPolicy } from '@holdfast/protocol'
 import type { CreateTenantBody, TenantQuotas } from '@holdfast/protocol'
@@ -13,7 +13,7 @@ import type { AuditRecord } from '../sessions/audit/audit-record.ts'
 import { appendTenantAudit } from '../sessions/audit/tenant-audit.ts'
 import { SYSTEM } from '../sessions/caller.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { findTenant, insertTenant, listTenants, lockTenant, updateTenant } from '../store/tables/tenants.ts'
+import { findTenant, findTenantByWord, insertTenant, listTenants, lockTenant, updateTenant } from '../store/tables/tenants.ts'
 import type { Tenant, TenantChange } from '../store/tables/tenants.ts'
 import { authorize, isAuthorized } from './authorize.ts'
 import { DEFAULT_TENANT_ID, recordOf } from './principal.ts'
@@ -38,6 +38,8 @@ export interface Tenants {
   ensureDefaultTenant(): Promise<void>
   /** What decides about a request; may be some seconds old when another server changed it. `null`: no such tenant. */
   policyOf(id: string): Promise<TenantPolicy | null>
+  /** The id of a tenant, by its id or its name; `null` for one that is not there or is being terminated. As old as `policyOf`. */
+  activeTenant(idOrName: string): Promise<string | null>
 }
 
 export interface TenantsNeeds {
@@ -46,7 +48,9 @@ export interface TenantsNeeds {
 }
 
 export function createTenants({ store, clock }: TenantsNeeds): Tenants {
-  const memory = shortMemory<TenantPolicy>({ clock, lifeMs: MEMORY_MS, limit: MEMORY_LIMIT })
+  /** By id and by name, which never are the same. */
+  const memory = shortMemory<Tenant>({ clock, lifeMs: MEMORY_MS, limit: MEMORY_LIMIT })
+  const recall = (idOrName: string) => memory.recall(idOrName, () => store.read((sql) => findTenantByWord(sql, idOrName)))
 
   /** `decide` sees the tenant locked, and gives its change or `null` for none. */
   async function change(
@@ -68,7 +72,10 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
         recordOf(principal, { action, resource: { type: 'tenant', id }, before: audited(before), after: audited(after) }),
         clock(),
       )
-      transaction.afterCommit(() => memory.forget(id))
+      transaction.afterCommit(() => {
+        memory.forget(id)
+        memory.forget(before.name)
+      })
       return after
     }, 'power')
   }
@@ -123,7 +130,15 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
       await store.write((transaction) => insertWithRecord(transaction, tenant, record), 'power')
     },
 
-    policyOf: (id) => memory.recall(id, async () => (await store.read((sql) => findTenant(sql, id)))?.policy ?? null),
+    async policyOf(id) {
+      const tenant = await recall(id)
+      return tenant?.id === id ? tenant.policy : null
+    },
+
+    async activeTenant(idOrName) {
+      const tenant = await recall(idOrName)
+      return tenant?.state === 'active' ? tenant.id : null
+    },
   }
 }
 

@@ -6,9 +6,10 @@
  * the environment gives (text), and yields the value the server works with.
  */
 import { existsSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { Cpus, MemoryBytes, OpenFiles, Pids, TmpBytes } from '@holdfast/protocol'
+import { Cpus, MemoryBytes, OpenFiles, Pids, ROLES, TmpBytes } from '@holdfast/protocol'
 import { z } from 'zod'
 import { BACKEND_KINDS } from '../sandboxes/backend.ts'
 import { parseByteSize } from './byte-size.ts'
@@ -41,7 +42,20 @@ const list = (separator: RegExp) =>
 const seconds = wholeNumber('must be a whole number of seconds').pipe(
   z.int().min(1, { error: 'must be at least 1' }).max(315_360_000, { error: 'must be at most 315360000 (ten years)' }),
 )
+const yesOrNo = z.union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')], { error: 'must be true or false' })
+const COLLECTOR = 'must be an address such as http://127.0.0.1:4318, without a password'
 const count = wholeNumber('must be a whole number').pipe(z.int().min(1, { error: 'must be at least 1' }))
+
+const claim = text('must be the name of a claim').nullable()
+const ISSUER = 'must be an address such as https://login.example; http only on loopback'
+const NETWORK = 'must be an address or a network such as 10.0.0.0/8'
+const ORIGIN = 'must be an origin such as https://app.example, without a path; there is no wildcard'
+const ROLE_MAP = 'must give values their roles, such as ops=operator'
+/** `a=b,c=d` */
+const pairs = z
+  .string()
+  .regex(/^[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*$/, { error: ROLE_MAP })
+  .transform((value) => Object.fromEntries(value.split(',').map((pair) => pair.split('='))))
 
 export const SETTINGS = {
   home: { schema: absolutePath, fallback: join(homedir(), '.holdfast'), help: 'Directory of the server’s own state.' },
@@ -66,6 +80,59 @@ export const SETTINGS = {
     fallback: null,
     help: 'The API key; without it one is made and kept in <home>/admin.key.',
     secret: true,
+  },
+  'oidc.issuer': {
+    schema: text(ISSUER).refine(isIssuer, { error: ISSUER }).nullable(),
+    fallback: null,
+    help: 'The identity provider whose tokens are accepted beside API keys; without it none are.',
+  },
+  'oidc.audience': {
+    schema: list(/[\s,]+/),
+    fallback: [],
+    help: 'Whom a token must be for, one or more names; needed with oidc.issuer.',
+  },
+  'oidc.tenant': { schema: text('must be a tenant'), fallback: 'default', help: 'The tenant of every token, by name or id.' },
+  'oidc.tenant_claim': { schema: claim, fallback: null, help: 'The claim that names the tenant instead of oidc.tenant.' },
+  'oidc.subject_claim': { schema: text('must be the name of a claim'), fallback: 'sub', help: 'The claim that says who somebody is.' },
+  'oidc.groups_claim': { schema: claim, fallback: null, help: 'The claim that lists the groups of somebody; without it there are none.' },
+  'oidc.role_claim': {
+    schema: claim,
+    fallback: null,
+    help: 'The claim whose values oidc.roles turns into roles, e.g. realm_access.roles.',
+  },
+  'oidc.roles': {
+    schema: z
+      .union([pairs, z.record(z.string(), z.string())], { error: ROLE_MAP })
+      .pipe(z.record(z.string(), z.enum(ROLES, { error: `must be one of ${ROLES.join(', ')}` }))),
+    fallback: {},
+    help: 'Values of oidc.role_claim with the role of each, e.g. ops=operator; the most powerful counts.',
+  },
+  'oidc.default_role': {
+    schema: orNone(z.enum(['viewer', 'member', 'operator']), 'must be viewer, member or operator'),
+    fallback: 'member',
+    help: 'The role of those whom oidc.roles gives none; none refuses them.',
+  },
+  'rate_limits.requests_per_second': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 1_000,
+    help: 'Requests of one key, or of one user it speaks for, on each server; or none.',
+  },
+  'rate_limits.burst': { schema: count, fallback: 2_000, help: 'How many of them may come at once.' },
+  'rate_limits.failures_per_second': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 10,
+    help: 'Attempts of one address with credentials that are not valid, or none.',
+  },
+  'rate_limits.failure_burst': { schema: count, fallback: 50, help: 'How many of them may come at once.' },
+  trusted_proxies: {
+    schema: list(/[\s,]+/).pipe(z.array(z.string().refine(isNetwork, { error: NETWORK }))),
+    fallback: [],
+    help: 'Addresses or networks of proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1; without it none.',
+  },
+  'cors.allowed_origins': {
+    schema: list(/[\s,]+/).pipe(z.array(z.string().refine(isOrigin, { error: ORIGIN }))),
+    fallback: [],
+    help: 'Origins whose pages may use the API from a browser, e.g. https://app.example; without it none.',
   },
   backend: {
     schema: z.enum(['auto', ...BACKEND_KINDS], { error: `must be auto, ${BACKEND_KINDS.join(', ')}` }),
@@ -170,6 +237,11 @@ export const SETTINGS = {
   },
   'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; more are refused.' },
   'sessions.max_executions': { schema: count, fallback: 32, help: 'Commands at one time in one session; more are refused.' },
+  'sessions.terminal_grace_seconds': {
+    schema: seconds,
+    fallback: 30,
+    help: 'A terminal whose client vanished without detaching waits so long for it to come back, then ends.',
+  },
   'sessions.on_stop': {
     schema: z.enum(['keep', 'suspend'], { error: 'must be keep or suspend' }),
     fallback: 'keep',
@@ -214,6 +286,21 @@ export const SETTINGS = {
     fallback: 'info',
     help: 'Least severity that is logged.',
   },
+  'log.format': {
+    schema: z.enum(['json', 'text'], { error: 'must be json or text' }),
+    fallback: 'json',
+    help: 'Log lines as JSON objects, or as text for people.',
+  },
+  'metrics.public': {
+    schema: yesOrNo,
+    fallback: false,
+    help: 'Whether /metrics needs no key; only where the network decides who may read it.',
+  },
+  'telemetry.otlp_url': {
+    schema: text(COLLECTOR).refine(isCollector, { error: COLLECTOR }).nullable(),
+    fallback: null,
+    help: 'Collector that gets traces as OTLP over HTTP, e.g. http://127.0.0.1:4318; without it nothing is traced.',
+  },
   'guest.path': { schema: absolutePath, fallback: join(repositoryRoot, 'guest/build/holdfast-guest'), help: 'The static guest binary.' },
   'guest.launcher': {
     schema: absolutePath,
@@ -247,6 +334,31 @@ export function variableOf(name: SettingName): string {
 
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name]
+}
+
+/** What it needs to be let in there is a secret: OTEL_EXPORTER_OTLP_HEADERS. */
+function isCollector(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, username, password, search, hash } = new URL(address)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
+}
+
+function isIssuer(address: string): boolean {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname, username, password, search, hash } = new URL(address)
+  const isLocal = protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  return (protocol === 'https:' || isLocal) && `${username}${password}${search}${hash}` === ''
+}
+
+function isNetwork(entry: string): boolean {
+  const [address = '', prefix] = entry.split('/')
+  const family = isIP(address)
+  return family !== 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)))
+}
+
+/** As a browser writes it, which is how it is compared. */
+function isOrigin(entry: string): boolean {
+  return URL.canParse(entry) && /^https?:/.test(entry) && new URL(entry).origin === entry
 }
 
 function ancestors(directory: string): string[] {

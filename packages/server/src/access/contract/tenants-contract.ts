@@ -59,6 +59,16 @@ export function tenantsContract(name: string, laboratory: () => Promise<Laborato
       expect(await tenants.policyOf('tnt_nowhere')).toBeNull()
     })
 
+    test('a tenant is found by its id and by its name, until it is terminated, and from that moment not', async () => {
+      const { tenants, tenant } = await laboratory()
+      const found = () => Promise.all([tenant.id, tenant.name, 'tnt_nowhere', 'nowhere', ''].map((word) => tenants.activeTenant(word)))
+      expect(await found()).toEqual([tenant.id, tenant.id, null, null, null])
+      expect(await tenants.policyOf(tenant.name)).toBeNull()
+      await tenants.terminate(PLATFORM, tenant.id)
+      expect(await found()).toEqual([null, null, null, null, null])
+      expect(await tenants.policyOf(tenant.id)).not.toBeNull()
+    })
+
     test('a tenant that is being terminated gets no new keys, and there is no way back', async () => {
       const { tenants, tenant, admin, keys, make, authenticate } = await laboratory()
       const { key } = await make()
