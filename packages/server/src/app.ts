@@ -5,10 +5,13 @@
  *
  * Alone knows everybody, with `session-plane.ts` for what lies behind the doors. What is opened last is ended first.
  */
-import { HoldfastError } from '@holdfast/protocol'
 import { createAuthenticator } from './access/authenticate.ts'
+import type { VerifyToken } from './access/authenticate.ts'
 import { openAdminKey } from './access/admin-key.ts'
+import { clientAddresses } from './access/client-address.ts'
 import { checkListenAddress, hostCheck } from './access/listen-address.ts'
+import { rateLimit } from './access/rate-limits.ts'
+import { slowGuessing } from './access/slow-guessing.ts'
 import type { Config } from './config.ts'
 import { lockHome } from './home/lock.ts'
 import { makePrivateDirectory, openHome } from './home/home.ts'
@@ -16,6 +19,9 @@ import { listen } from './ingress/http-listener.ts'
 import { rememberedProbes } from './ingress/rest/backend-probes.ts'
 import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
+import { socketDoor } from './ingress/sockets/socket-door.ts'
+import { socketRows } from './ingress/sockets/sockets.ts'
+import { readinessCheck } from './ingress/rest/server-readiness.ts'
 import { DEFAULT_SCOPE } from './policy/scopes/choices.ts'
 import { RELEASE } from './release.ts'
 import type { OnProgress } from './sandboxes/backend.ts'
@@ -29,6 +35,9 @@ import { expectedSandboxes } from './sessions/recovery.ts'
 import { openStore } from './store/open-store.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
+import { createMetrics } from './telemetry/metrics/metrics.ts'
+import { stateSources } from './telemetry/metrics/state-sources.ts'
+import { openTracing } from './telemetry/open-tracing.ts'
 
 const DRAIN_MS = 10_000
 
@@ -57,6 +66,13 @@ export async function startServer(config: Config, log: Log, onProgress?: OnProgr
   }
 }
 
+/** Loaded only where it is used. */
+async function openTokens({ oidc }: Config, { tenants }: SessionPlane): Promise<VerifyToken | null> {
+  if (oidc === null) return null
+  const [{ tokenVerifier }, { fetchJson }] = await Promise.all([import('./access/oidc/tokens.ts'), import('./access/oidc/fetch-json.ts')])
+  return tokenVerifier({ rules: oidc, tenants, fetchJson, clock: Date.now })
+}
+
 type Ending = () => void | Promise<void>
 
 async function endAll(endings: Ending[]): Promise<void> {
@@ -70,7 +86,11 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
   const home = openHome(config.home)
   const { serverId, stateDir } = home
   const adminKey = config.auth === 'none' ? null : openAdminKey(home.path, config.apiKey)
-  const store = await openStore({ url: config.storeUrl, home: home.path })
+  const tracing = await openTracing(config.otlpUrl, { serverId, release: RELEASE, log })
+  endings.push(() => tracing.close())
+  const metrics = createMetrics(tracing)
+  const { observer } = metrics
+  const store = await openStore({ url: config.storeUrl, home: home.path }, observer)
   endings.push(() => store.close())
 
   const registry = createBackendRegistry({ serverId, stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath }, config)
@@ -90,16 +110,32 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     url: config.publicUrl,
     clock: Date.now,
     log,
+    observer,
   })
   endings.push(() => plane.close(DRAIN_MS))
+  metrics.describe({ release: RELEASE, backend: chosen.backend.kind, store: store.dialect })
+  metrics.watch(stateSources({ store, sessions: plane.sessions, clock: Date.now }))
 
+  const verifyToken = await openTokens(config, plane)
   let isStopping = false
-  const rest = restApp({
-    ...{ store, log, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
-    listeners: plane.listeners,
-    authenticate: createAuthenticator({ adminKey, keys: plane.keys, tenants: plane.tenants }),
+  const entrance = {
+    authenticate: slowGuessing({
+      authenticate: createAuthenticator({ adminKey, keys: plane.keys, tenants: plane.tenants, verifyToken }),
+      rate: config.rates.failures,
+      clock: Date.now,
+      log,
+    }),
+    admit: rateLimit({ rate: config.rates.requests, clock: Date.now }),
+    clientAddress: clientAddresses(config.trustedProxies),
     callerOf: plane.callerOf,
-    checkHost: hostCheck(config.host),
+    checkHost: hostCheck(config.host, config.publicUrl),
+    allowedOrigins: new Set(config.allowedOrigins),
+    log,
+  }
+  const rest = restApp({
+    ...entrance,
+    ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
+    listeners: plane.listeners,
     idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock: Date.now }),
     pageKey: plane.keyFor('page tokens'),
     quotas: config.quotas,
@@ -107,14 +143,20 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     chosenBackend: chosen.backend.kind,
     probeBackends: rememberedProbes(registry.open, Date.now),
     health: () => ({ backend: chosen.backend.kind, version: chosen.version }),
-    async checkReady() {
-      if (isStopping) throw new HoldfastError('server_stopping', 'the server is stopping')
-      await store.read((sql) => sql.get('SELECT 1 AS one'))
-    },
+    checkReady: readinessCheck({
+      ...{ store, clock: Date.now, isStopping: () => isStopping },
+      askBackend: (signal) => chosen.backend.list(signal),
+    }),
+    metrics,
+    isMetricsPublic: config.isMetricsPublic,
+    observer,
     release: RELEASE,
   })
-  const listener = await listen((request) => rest.fetch(request), config.host, config.port)
+  const { sessions } = plane
+  const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads })
+  const listener = await listen((request, peer) => rest.fetch(request, { peer }), sockets.upgrade, config.host, config.port)
   endings.push(() => listener.close())
+  endings.push(() => sockets.close())
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
   log.info('server-started', { url, backend: chosen.backend.kind, orphans_destroyed: orphans.destroyed, ...plane.recovered })
 
@@ -123,6 +165,7 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     isStopping = true
     // Commands that are being answered end before their connections do.
     listener.stopAccepting()
+    await sockets.close()
     await plane.close(DRAIN_MS)
     await endAll(endings)
     log.info('server-stopped')

@@ -2,11 +2,11 @@
 import { isHoldfastError } from '@holdfast/protocol'
 import { startServer } from './app.ts'
 import { loadConfig } from './config.ts'
-import { jsonLog } from './telemetry/log.ts'
+import { createLog } from './telemetry/log.ts'
 
 try {
   const config = loadConfig()
-  const server = await startServer(config, jsonLog(config.logLevel))
+  const server = await startServer(config, createLog({ level: config.logLevel, format: config.logFormat }))
   const stop = () => void server.close().then(() => process.exit(0))
   process.once('SIGINT', stop)
   process.once('SIGTERM', stop)

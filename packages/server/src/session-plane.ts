@@ -40,6 +40,8 @@ import type { Webhooks } from './sessions/webhooks/webhooks.ts'
 import { createWorkspaces } from './sessions/workspaces.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
+import { unobserved } from './telemetry/observations.ts'
+import type { Observer } from './telemetry/observations.ts'
 
 export interface SessionPlane {
   readonly sessions: Sessions
@@ -68,6 +70,7 @@ export interface SessionPlaneNeeds {
   readonly url: string | null
   readonly clock: () => number
   readonly log: Log
+  readonly observer?: Observer
 }
 
 /** Resolves once everything that an earlier life left is taken up or on its way out. */
@@ -80,6 +83,7 @@ export async function openSessionPlane({
   url,
   clock,
   log,
+  observer = unobserved,
 }: SessionPlaneNeeds): Promise<SessionPlane> {
   const tenants = createTenants({ store, clock })
   await tenants.ensureDefaultTenant()
@@ -102,6 +106,7 @@ export async function openSessionPlane({
     lease,
     clock,
     log,
+    observer,
     quotas: createQuotas({ defaults: config.quotas }),
     habitats: createHabitats({
       workspaces: createWorkspaces(home.workspacesDir, sandboxUserOnHost()),
@@ -115,6 +120,7 @@ export async function openSessionPlane({
     packing: { maxSessions: config.packedSessions },
     maxSandboxes: config.sessions.maxSandboxes,
     maxRunning: config.sessions.maxExecutions,
+    terminalGraceMs: config.sessions.terminalGraceSeconds * 1000,
     onStop: config.sessions.onStop,
     eventRetentionMs: config.eventRetentionSeconds * 1000,
     completeWish: specs.complete,
@@ -125,7 +131,7 @@ export async function openSessionPlane({
   const secret = config.secretKey === null ? readOrMakeSealingKey(home.path) : Buffer.from(config.secretKey, 'hex')
   const sealing = createSealing(secret)
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))
-  const dispatcher = startWebhookDispatcher({ store, listeners, log, clock, random: Math.random, sealing, guard })
+  const dispatcher = startWebhookDispatcher({ store, listeners, log, clock, random: Math.random, sealing, guard, observer })
 
   let ending: Promise<void> | null = null
   const end = async (drainMs: number) => {

@@ -4,9 +4,16 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { createServer } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
+import type { Http2Bindings, HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { HoldfastError } from '@holdfast/protocol'
+import { isStream, sendStream } from './send-stream.ts'
+
+type Bindings = HttpBindings | Http2Bindings
 
 export interface HttpListener {
   readonly host: string
@@ -17,9 +24,26 @@ export interface HttpListener {
   close(): Promise<void>
 }
 
-export async function listen(fetch: (request: Request) => Response | Promise<Response>, host: string, port: number): Promise<HttpListener> {
-  const handle = getRequestListener((request) => fetch(request), { overrideGlobalObjects: false })
-  const server = createServer((incoming, outgoing) => void handle(incoming, outgoing))
+/** `peer`: the address at the other end of the connection. */
+export type Fetch = (request: Request, peer: string | undefined) => Response | Promise<Response>
+
+/** The connection is then the callee's to answer and to end, also when the listener closes. */
+export type Upgrade = (request: IncomingMessage, connection: Duplex, head: Buffer) => void
+
+export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port: number): Promise<HttpListener> {
+  const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
+    const response = await fetch(request, incoming.socket.remoteAddress)
+    if (!isStream(response)) return response
+    sendStream(response, outgoing)
+    return RESPONSE_ALREADY_SENT
+  }
+  const handle = getRequestListener(answer, { overrideGlobalObjects: false })
+  // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body.
+  const server = createServer(
+    { requestTimeout: 0, shouldUpgradeCallback: asksForSocket },
+    (incoming, outgoing) => void handle(incoming, outgoing),
+  )
+  server.on('upgrade', upgrade)
   const listening = Promise.withResolvers<void>()
   server.once('error', listening.reject)
   server.listen(port, host, listening.resolve)
@@ -45,6 +69,11 @@ export async function listen(fetch: (request: Request) => Response | Promise<Res
       await closed.promise
     },
   }
+}
+
+/** Any other upgrade may be left undone, and its request is one like all others. */
+function asksForSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
 function boundPort(address: AddressInfo | string | null): number {

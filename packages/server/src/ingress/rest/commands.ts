@@ -3,13 +3,15 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import type { ErrorCode, ExecBody } from '@holdfast/protocol'
+import type { ErrorCode, ExecBody, StartExecutionBody } from '@holdfast/protocol'
+import type { z } from 'zod'
 import type { Command } from '../../sessions/executions/command.ts'
 
-type WireCommand = Pick<ExecBody, 'command' | 'argv' | 'cwd' | 'env' | 'stdin'> & { readonly timeout_ms?: number | undefined }
+type WireCommand = Pick<ExecBody, 'command' | 'argv' | 'cwd' | 'env'> &
+  Partial<Pick<z.output<typeof StartExecutionBody>, 'stdin' | 'timeout_ms' | 'interactive' | 'terminal'>>
 
-export function commandOf({ command, argv, cwd, env, stdin, timeout_ms: timeoutMs }: WireCommand): Command {
-  return { argv: argv ?? ['/bin/sh', '-c', command ?? ''], cwd, env, stdin, timeoutMs }
+export function commandOf({ command, argv, timeout_ms: timeoutMs, cwd, env, stdin, interactive, terminal }: WireCommand): Command {
+  return { argv: argv ?? ['/bin/sh', '-c', command ?? ''], cwd, env, stdin, interactive, terminal, timeoutMs }
 }
 
 /** What can keep a command from being started in a session that exists. */

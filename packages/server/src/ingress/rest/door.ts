@@ -3,25 +3,33 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  *
- * For every request, in this order: a request id, the check of host and origin, the key, the right where it does not depend on a session,
- * the path and the query, the body up to its limit, If-Match, the Idempotency-Key; then the handler.
+ * For every request, in this order: a request id, the check of host and origin, the key (of an address with too many failures not even
+ * looked at), how often its holder asks, the right where it does not depend on a session, the path and the query, the body up to its limit,
+ * If-Match, the Idempotency-Key; then the handler. What is public is not counted: it is answered from memory.
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { Hono } from 'hono'
 import type { Context } from 'hono'
 import type { AuthenticateRequest } from '../../access/authenticate.ts'
 import { authorize } from '../../access/authorize.ts'
+import type { ClientAddress } from '../../access/client-address.ts'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { CheckHost } from '../../access/listen-address.ts'
 import type { Principal } from '../../access/principal.ts'
+import type { Admit } from '../../access/rate-limits.ts'
 import { ADMIN_VERBS } from '../../access/roles.ts'
 import { randomId } from '../../home/random-id.ts'
 import type { Caller } from '../../sessions/caller.ts'
 import type { Log } from '../../telemetry/log.ts'
+import { unobserved } from '../../telemetry/observations.ts'
+import { ByteContent } from './byte-content.ts'
+import { cors } from './cors.ts'
 import { wantsEvents } from './event-stream.ts'
 import type { Idempotency } from './idempotency.ts'
 import { loggedProblem, problemReply } from './problems.ts'
-import { readBody } from './request-body.ts'
+import { byteBody, NO_BYTES, readBody } from './request-body.ts'
+import { observedRequests } from './request-observation.ts'
+import type { RequestFacts, RequestsObserver } from './request-observation.ts'
 import type { Entered, Prepared, Reply, Route, Visit } from './route.ts'
 import { checkRoutes } from './route-table.ts'
 import { ifMatchOf } from './versions.ts'
@@ -30,18 +38,28 @@ export interface DoorNeeds {
   readonly routes: readonly Route[]
   readonly authenticate: AuthenticateRequest
   callerOf(principal: Principal): Promise<Caller>
+  /** Throws for one who asks too often. */
+  readonly admit: Admit
+  readonly clientAddress: ClientAddress
   readonly checkHost: CheckHost
+  /** Pages of these may use the API from a browser. */
+  readonly allowedOrigins: ReadonlySet<string>
   readonly idempotency: Idempotency
   readonly log: Log
+  readonly observer?: RequestsObserver
 }
 
-interface DoorEnvironment {
-  readonly Variables: { requestId: string }
+export interface DoorEnvironment {
+  readonly Variables: { requestId: string; facts: RequestFacts }
+  /** `peer`: the address at the other end of the connection. */
+  readonly Bindings: { readonly peer?: string | undefined }
 }
 
 /** Throws when a row of the table breaks its rules. */
-export function restDoor({ routes, authenticate, callerOf, checkHost, idempotency, log }: DoorNeeds): Hono<DoorEnvironment> {
+export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
+  const { routes, authenticate, callerOf, admit, clientAddress, checkHost, allowedOrigins, idempotency, log, observer = unobserved } = needs
   checkRoutes(routes)
+  const { headersFor, preflight } = cors(allowedOrigins)
   const app = new Hono<DoorEnvironment>()
 
   async function enter(c: Context<DoorEnvironment>): Promise<Entered> {
@@ -51,13 +69,22 @@ export function restDoor({ routes, authenticate, callerOf, checkHost, idempotenc
       onBehalfOf: c.req.header('x-holdfast-on-behalf-of'),
       onBehalfOfGroups: c.req.header('x-holdfast-groups')?.split(/ *, */),
       tenant: c.req.header('x-holdfast-tenant'),
+      address: clientAddress(peerOf(c), c.req.header('x-forwarded-for')),
     })
+    c.var.facts.keyId = principal.keyId
     return { principal, caller: await callerOf(principal) }
   }
 
-  async function enterFor(c: Context<DoorEnvironment>, { authorization }: Route): Promise<Entered | null> {
-    if (authorization === 'public') return null
+  /** Counts the request. */
+  async function comeIn(c: Context<DoorEnvironment>): Promise<Entered> {
     const entered = await enter(c)
+    admit(entered.principal)
+    return entered
+  }
+
+  async function enterFor(c: Context<DoorEnvironment>, { authorization }: Route, come: typeof enter): Promise<Entered | null> {
+    if (authorization === 'public') return null
+    const entered = await come(c)
     const verb = ADMIN_VERBS.find((admin) => admin === authorization)
     if (verb !== undefined) authorize(entered.principal, verb)
     return entered
@@ -65,24 +92,29 @@ export function restDoor({ routes, authenticate, callerOf, checkHost, idempotenc
 
   async function replyTo(c: Context<DoorEnvironment>, route: Route): Promise<Response> {
     const { requestId } = c.var
-    const entered = await enterFor(c, route)
+    c.var.facts.route = route.path
+    const entered = await enterFor(c, route, comeIn)
     const visit: Visit = {
       requestId,
       signal: c.req.raw.signal,
+      isHead: c.req.method === 'HEAD',
       header: (name) => c.req.header(name),
       problemOf: (error) => loggedProblem(error, requestId, log),
       async recheck() {
-        await enterFor(c, route)
+        await enterFor(c, route, enter)
       },
+      streamOpened: observer.streamOpened,
     }
+    const isBytes = route.body instanceof ByteContent
     const raw = {
       params: c.req.param(),
       query: new URL(c.req.url).searchParams,
-      text: route.method === 'GET' ? '' : await readBody(c.req.raw),
+      text: isBytes || route.method === 'GET' ? '' : await readBody(c.req.raw),
+      bytes: isBytes ? byteBody(c.req.raw) : NO_BYTES,
       ifMatch: ifMatchOf(route, c.req.header('if-match')),
     }
     const prepared = route.prepare(raw, visit, entered)
-    const key = route.method === 'POST' ? c.req.header('idempotency-key') : undefined
+    const key = idempotencyKeyOf(route, c.req.header('idempotency-key'))
     if (key === undefined || entered === null) return responseOf(await unlessLeft(prepared.perform, visit), requestId)
     if (wantsEvents(visit))
       throw new HoldfastError('invalid_request', 'Idempotency-Key: a stream cannot be repeated; ask for JSON, or leave it out')
@@ -109,17 +141,29 @@ export function restDoor({ routes, authenticate, callerOf, checkHost, idempotenc
     }
   }
 
+  app.use(observedRequests(observer, log))
   app.use(async (c, next) => {
     c.set('requestId', randomId('req'))
     checkHost(c.req.header('host'))
-    checkOrigin(c.req.header('origin'), c.req.header('host'))
+    const origin = c.req.header('origin')
+    checkOrigin(origin, c.req.header('host'), allowedOrigins)
+    const preflown = preflight(c.req.raw)
+    if (preflown !== null) return preflown
     await next()
+    for (const [name, value] of Object.entries(headersFor(origin))) c.res.headers.append(name, value)
   })
-  for (const route of routes) app.on(route.method, honoPath(route.path), (c) => replyTo(c, route))
+  for (const route of routes)
+    app.on(route.method, honoPath(route.path), async (c) => {
+      const response = await replyTo(c, route)
+      // Only its headers are sent; what was opened for its body ends.
+      if (c.req.method === 'HEAD') await response.body?.cancel()
+      return response
+    })
   for (const [path, ofPath] of Map.groupBy(routes, (route) => route.path)) {
     const allow = ofPath.map(({ method }) => method).join(', ')
     app.all(honoPath(path), async (c) => {
-      if (ofPath.every(({ authorization }) => authorization !== 'public')) await enter(c)
+      c.var.facts.route = path
+      if (ofPath.every(({ authorization }) => authorization !== 'public')) await comeIn(c)
       const { body, headers, status } = problemReply(
         new HoldfastError('method_not_allowed', `${path} has no method ${c.req.method.slice(0, 32)}`, { allow }),
         c.var.requestId,
@@ -128,13 +172,20 @@ export function restDoor({ routes, authenticate, callerOf, checkHost, idempotenc
       return responseOf({ status, body, headers: { ...headers, allow } }, c.var.requestId)
     })
   }
-  app.notFound(async (c) => {
-    // Which addresses there are is nobody's business without a key.
-    if (c.req.path.startsWith('/v1/')) await enter(c)
-    throw new HoldfastError('not_found', `there is nothing at ${c.req.method} ${c.req.path.slice(0, 255)}`)
-  })
-  app.onError((error, c) => responseOf(problemReply(error, c.var.requestId, log), c.var.requestId))
+  // Answered and not thrown: what is thrown here passes by those who still have something to add to the answer.
+  app.notFound((c) => nothingAt(c).catch((error: unknown) => problemTo(error, c)))
+  app.onError(problemTo)
   return app
+
+  async function nothingAt(c: Context<DoorEnvironment>): Promise<never> {
+    // Which addresses there are is nobody's business without a key.
+    if (c.req.path.startsWith('/v1/')) await comeIn(c)
+    throw new HoldfastError('not_found', `there is nothing at ${c.req.method} ${c.req.path.slice(0, 255)}`)
+  }
+
+  function problemTo(error: unknown, { var: { requestId } }: Context<DoorEnvironment>): Response {
+    return responseOf(problemReply(error, requestId, log), requestId)
+  }
 }
 
 /** What fails because the client has left is no bug. */
@@ -147,12 +198,29 @@ async function unlessLeft(perform: Prepared['perform'], { signal }: Visit): Prom
   }
 }
 
+/** A header that would not be looked at is refused where somebody might count on it: bytes are not kept to be compared. */
+function idempotencyKeyOf({ method, body }: Route, header: string | undefined): string | undefined {
+  if (header !== undefined && body instanceof ByteContent)
+    throw new HoldfastError('invalid_request', 'Idempotency-Key: a body of bytes cannot be compared with an earlier one; leave it out')
+  return method === 'POST' ? header : undefined
+}
+
 function responseOf(reply: Reply | Response, requestId: string): Response {
   if (reply instanceof Response) return reply
   const { status, body, headers = {} } = reply
+  if (body instanceof ReadableStream)
+    return new Response(body, {
+      status,
+      headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers, 'x-request-id': requestId },
+    })
   const text = body === null ? null : JSON.stringify(body)
   const type: Record<string, string> = text === null ? {} : { 'content-type': 'application/json' }
   return new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } })
+}
+
+/** What is answered without a connection has no environment. */
+function peerOf({ env }: { readonly env?: { readonly peer?: string | undefined } }): string | undefined {
+  return env?.peer
 }
 
 function honoPath(path: string): string {

@@ -27,7 +27,7 @@ export interface EventStream {
   end(): Promise<void>
 }
 
-export function openEventStream(requestId: string): EventStream {
+export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'requestId' | 'streamOpened'>): EventStream {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
   const encoder = new TextEncoder()
@@ -35,13 +35,20 @@ export function openEventStream(requestId: string): EventStream {
   writer.closed.catch(() => left.abort())
   const write = (text: string) => writer.write(encoder.encode(text)).catch(() => {})
   const keepAlive = setInterval(() => void write(': still here\n\n'), KEEP_ALIVE_MS)
-  left.signal.addEventListener('abort', () => clearInterval(keepAlive), { once: true })
+  const streamClosed = streamOpened?.()
+  let isOver = false
+  const finish = () => {
+    clearInterval(keepAlive)
+    if (!isOver) streamClosed?.()
+    isOver = true
+  }
+  left.signal.addEventListener('abort', finish, { once: true })
   return {
     response: new Response(readable, { headers: headersOf(requestId) }),
     left: left.signal,
     send: ({ id, event, data }) => write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`),
     end() {
-      clearInterval(keepAlive)
+      finish()
       return writer.close().catch(() => {})
     },
   }
@@ -49,7 +56,7 @@ export function openEventStream(requestId: string): EventStream {
 
 /** For what can go on for ever: whether its reader may still read is asked again from time to time. */
 export function followedStream(visit: Visit, produce: (stream: EventStream, signal: AbortSignal) => Promise<void>): Response {
-  const stream = openEventStream(visit.requestId)
+  const stream = openEventStream(visit)
   const revoked = new AbortController()
   const signal = AbortSignal.any([visit.signal, stream.left, revoked.signal])
   const recheck = setInterval(() => void visit.recheck().catch((error: unknown) => revoked.abort(error)), KEEP_ALIVE_MS)

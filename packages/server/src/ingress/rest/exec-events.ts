@@ -21,7 +21,7 @@ export async function executionEvents(run: Run, visit: Visit): Promise<Response>
   const response = Promise.withResolvers<Response>()
   // `run` ends only after the last event; the response is needed as soon as the command has started.
   run(async (started) => {
-    const stream = openEventStream(visit.requestId)
+    const stream = openEventStream(visit)
     response.resolve(stream.response)
     await relay(started, stream, visit)
   }).catch(response.reject)

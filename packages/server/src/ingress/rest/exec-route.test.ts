@@ -3,6 +3,7 @@ import { ExecResult, HoldfastError } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { createAuthenticator } from '../../access/authenticate.ts'
 import { callerOf } from '../../access/authorize.ts'
+import { clientAddresses } from '../../access/client-address.ts'
 import { hostCheck } from '../../access/listen-address.ts'
 import type { OutputChunk } from '../../guest/inside.ts'
 import { scopePolicy } from '../../policy/scopes/scope-policy.ts'
@@ -47,7 +48,10 @@ function door(script: Script = {}) {
       tenants: { policyOf: async () => null },
     }),
     callerOf: async (principal) => callerOf(principal, { admin_exec: false }),
+    admit: () => {},
+    clientAddress: clientAddresses([]),
     checkHost: hostCheck('127.0.0.1'),
+    allowedOrigins: new Set(),
     idempotency: { once: async (_request, perform) => ({ reply: await perform(), isRepeated: false }) },
     log: jsonLog('debug', (line) => lines.push(line)),
   })

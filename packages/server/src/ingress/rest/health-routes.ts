@@ -26,9 +26,9 @@ export function healthRoutes({ health, checkReady }: HealthNeeds): readonly Rout
     publicRoute({
       method: 'GET',
       path: '/readyz',
-      summary: 'Ask whether the server takes work: its database answers, and it is not stopping',
+      summary: 'Ask whether the server takes work: its database and its backend answer, and it is not stopping',
       answers: { 200: json('Ready', ReadyView, 'It does') },
-      errors: ['store_unavailable', 'server_stopping'],
+      errors: ['store_unavailable', 'backend_unavailable', 'server_stopping'],
       async handle() {
         await checkReady()
         return { status: 200, body: { status: 'ready' as const } }

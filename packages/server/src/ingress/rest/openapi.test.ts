@@ -36,6 +36,19 @@ describe('the document', () => {
     expect([...referred].toSorted()).toEqual(Object.keys(document.components.schemas).toSorted())
   })
 
+  test('has a schema for every field that is required', () => {
+    const lacking: string[] = []
+    const look = (place: string, value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      const { properties, required } = value as { readonly properties?: object; readonly required?: readonly string[] }
+      if (properties !== undefined)
+        lacking.push(...(required ?? []).filter((name) => !(name in properties)).map((name) => `${place}.${name}`))
+      for (const [name, inner] of Object.entries(value)) look(`${place}.${name}`, inner)
+    }
+    look('schemas', document.components.schemas)
+    expect(lacking).toEqual([])
+  })
+
   test('names the parameters of every path', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

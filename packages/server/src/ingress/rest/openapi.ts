@@ -6,6 +6,7 @@
 import { ERRORS, ProblemDocument } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import { z } from 'zod'
+import { ByteContent } from './byte-content.ts'
 import type { Method, Payload, Route } from './route.ts'
 import { paramsIn } from './route-table.ts'
 
@@ -13,9 +14,12 @@ type Json = Readonly<Record<string, unknown>>
 
 /** What every route can answer, and what every one behind a key can. */
 const EVERYWHERE: readonly ErrorCode[] = ['invalid_request', 'host_refused', 'origin_refused', 'store_unavailable', 'internal']
-const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found']
-const WITH_BODY: readonly ErrorCode[] = ['payload_too_large']
+const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found', 'rate_limited', 'identity_provider_unavailable']
+const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'request_stalled']
+const WITH_BYTES: readonly ErrorCode[] = ['request_cancelled', 'request_stalled']
 const WITH_IDEMPOTENCY_KEY: readonly ErrorCode[] = ['request_in_progress', 'outcome_unknown', 'idempotency_key_reused']
+
+const INPUT = { io: 'input', unrepresentable: 'any' } as const
 
 /** Headers that many routes take, each written once. */
 const HEADERS = {
@@ -56,18 +60,23 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 }
 
 function operation(route: Route): Json {
-  const { method, path, summary, authorization, body } = route
+  const { method, path, summary, authorization } = route
   return {
     operationId: operationId(method, path),
     summary,
     tags: [path.split('/').find((part) => part !== '' && part !== 'v1') ?? 'server'],
     ...(authorization === 'public' ? { security: [] } : { 'x-authorization': authorization }),
     parameters: parametersOf(route),
-    ...(hasBody(method) && !isEmptyObject(body)
-      ? { requestBody: { required: !body.safeParse({}).success, content: jsonContent(bodyName(route)) } }
-      : {}),
+    ...requestBodyOf(route),
     responses: { ...answersOf(route), ...problemsOf(route) },
   }
+}
+
+function requestBodyOf(route: Route): Json {
+  const { method, body } = route
+  if (!hasBody(method) || isEmptyObject(body)) return {}
+  if (body instanceof ByteContent) return { requestBody: { required: true, content: byteContent(body) } }
+  return { requestBody: { required: !body.safeParse({}).success, content: jsonContent(bodyName(route)) } }
 }
 
 /** `POST /v1/sessions/{id}/cancel-work` → `postSessionsIdCancelWork`. */
@@ -79,17 +88,20 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-function parametersOf({ method, path, query, params, authorization, ifMatch, answers }: Route): readonly Json[] {
-  const inPath = properties(params)
-  const inQuery = properties(query)
+function parametersOf({ method, path, query, params, headers = {}, authorization, ifMatch, answers }: Route): readonly Json[] {
+  const { properties: inPath = {} } = z.toJSONSchema(params, INPUT)
+  const { properties: inQuery = {}, required = [] } = z.toJSONSchema(query, INPUT)
   return [
     ...paramsIn(path).map((name) => ({ name, in: 'path', required: true, schema: inPath[name] ?? {} })),
-    ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
+    ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
+    ...Object.entries(headers).map(([name, description]) => header(name, description)),
     ...(method === 'POST' ? [headerOf('IdempotencyKey')] : []),
     ...(ifMatch === undefined
       ? []
       : [{ ...header('If-Match', 'The version that the change was decided on, in quotes.'), required: ifMatch === 'required' }]),
-    ...(method === 'GET' && Object.values(answers).some(({ events }) => events !== null) ? [headerOf('LastEventId')] : []),
+    ...(method === 'GET' && Object.values(answers).some(({ events, schema }) => events !== null && schema !== null)
+      ? [headerOf('LastEventId')]
+      : []),
     ...(authorization === 'public' ? [] : [headerOf('OnBehalfOf'), headerOf('Groups'), headerOf('Tenant')]),
   ]
 }
@@ -103,11 +115,12 @@ function answersOf({ answers, ifMatch }: Route): Record<string, Json> {
         ...(ifMatch === undefined && name !== 'Session'
           ? {}
           : { headers: { ETag: { description: 'Its version.', schema: { type: 'string' } } } }),
-        ...(name === null || schema === null
+        ...(schema === null && events === null
           ? {}
           : {
               content: {
-                ...jsonContent(name),
+                ...(name === null ? {} : jsonContent(name)),
+                ...(schema instanceof ByteContent ? byteContent(schema) : {}),
                 ...(events === null ? {} : { 'text/event-stream': { schema: { type: 'string', description: `Events: ${events}.` } } }),
               },
             }),
@@ -117,11 +130,11 @@ function answersOf({ answers, ifMatch }: Route): Record<string, Json> {
 }
 
 /** Every code that a request to this route can be refused with. */
-export function errorsOf({ method, errors, authorization, ifMatch }: Route): ReadonlySet<ErrorCode> {
+export function errorsOf({ method, body, errors, authorization, ifMatch }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...EVERYWHERE,
     ...(authorization === 'public' ? [] : WITH_KEY),
-    ...(hasBody(method) ? WITH_BODY : []),
+    ...(!hasBody(method) ? [] : body instanceof ByteContent ? WITH_BYTES : WITH_BODY),
     ...(method === 'POST' ? WITH_IDEMPOTENCY_KEY : []),
     ...(ifMatch === 'required' ? (['precondition_required'] as const) : []),
     ...errors,
@@ -150,9 +163,10 @@ function componentSchemas(routes: readonly Route[]): Json {
   const answered = z.registry<{ id: string }>()
   answered.add(ProblemDocument, { id: 'Problem' })
   for (const route of routes) {
-    if (!isEmptyObject(route.body) && !sent.has(route.body)) sent.add(route.body, { id: bodyName(route) })
+    const { body } = route
+    if (!(body instanceof ByteContent) && !isEmptyObject(body) && !sent.has(body)) sent.add(body, { id: bodyName(route) })
     for (const { name, schema } of Object.values<Payload>(route.answers))
-      if (name !== null && schema !== null && !answered.has(schema)) answered.add(schema, { id: name })
+      if (name !== null && schema instanceof z.ZodType && !answered.has(schema)) answered.add(schema, { id: name })
   }
   const written = [
     z.toJSONSchema(sent, { io: 'input', uri: reference, unrepresentable: 'any' }),
@@ -173,7 +187,8 @@ function tidy(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([name]) => name !== '$schema' && name !== '$id' && name !== 'id')
+      // A field that is called `id` is a schema, the id of a schema is text.
+      .filter(([name, field]) => name !== '$schema' && name !== '$id' && (name !== 'id' || typeof field !== 'string'))
       .map(([name, field]) => [name, name === '$ref' ? String(field).replace('__shared#/$defs/schema', 'Json') : tidy(field)]),
   )
 }
@@ -184,21 +199,20 @@ function bodyName({ method, path }: Route): string {
   return `${id.charAt(0).toUpperCase()}${id.slice(1)}Body`
 }
 
-function properties(schema: z.ZodType): Readonly<Record<string, unknown>> {
-  const { properties: fields = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return fields
-}
-
 function hasBody(method: Method): boolean {
   return method !== 'GET' && method !== 'DELETE'
 }
 
-function isEmptyObject(schema: z.ZodType): boolean {
+function isEmptyObject(schema: Route['body']): boolean {
   return schema instanceof z.ZodObject && Object.keys(schema.shape).length === 0
 }
 
 function jsonContent(name: string): Json {
   return { 'application/json': { schema: { $ref: reference(name) } } }
+}
+
+function byteContent({ mediaTypes }: ByteContent): Json {
+  return Object.fromEntries(mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]))
 }
 
 function reference(name: string): string {

@@ -5,7 +5,7 @@
  */
 import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
 import type { FieldProblem } from '@holdfast/protocol'
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** An empty body is that of an empty object. */
 export function parseBody<S extends z.ZodType>(schema: S, text: string): z.output<S> {
@@ -16,14 +16,21 @@ export function parsePath<S extends z.ZodType>(schema: S, params: Readonly<Recor
   return checked(schema, params)
 }
 
-/** A parameter that is not known, or given twice, is refused by its name. */
+/** A parameter that is not known, or given twice where its schema is no list, is refused by its name. */
 export function parseQuery<S extends z.ZodType>(schema: S, query: URLSearchParams): z.output<S> {
-  const values = new Map<string, string>()
+  const values = new Map<string, string | string[]>()
   for (const [name, value] of query) {
-    if (values.has(name)) throw refusal([{ field: name, problem: 'is given more than once' }])
-    values.set(name, value)
+    const known = values.get(name)
+    if (Array.isArray(known)) known.push(value)
+    else if (known !== undefined) throw refusal([{ field: name, problem: 'is given more than once' }])
+    else values.set(name, isList(schema, name) ? [value] : value)
   }
   return checked(schema, Object.fromEntries(values))
+}
+
+function isList(schema: z.ZodType, name: string): boolean {
+  const field: unknown = schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined
+  return (field instanceof z.ZodOptional ? field.unwrap() : field) instanceof z.ZodArray
 }
 
 function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {

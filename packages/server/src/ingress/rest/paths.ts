@@ -3,6 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
+import { ProcessName } from '@holdfast/protocol'
 import { z } from 'zod'
 
 /** Of whatever the server has made. Whether there is such a thing is another question. */
@@ -10,3 +11,4 @@ const Id = z.string().regex(/^\w{1,64}$/, { error: 'must be an id: 1 to 64 lette
 
 export const OneId = z.strictObject({ id: Id })
 export const ExecutionIds = z.strictObject({ id: Id, execution: Id })
+export const ProcessNames = z.strictObject({ id: Id, name: ProcessName })

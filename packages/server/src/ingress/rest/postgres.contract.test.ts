@@ -17,7 +17,7 @@ async function listsArePaged(): Promise<void> {
   try {
     const key = await laboratory.keyOf({ subject: 'ada' })
     for (const name of ['a', 'b', 'c']) await laboratory.post('/v1/sessions', { key: name, wait_ms: 9000 }, { key })
-    for (const path of ['/v1/sessions', '/v1/audit', '/v1/keys', '/v1/tenants']) {
+    for (const path of ['/v1/sessions', '/v1/sandboxes', '/v1/audit', '/v1/keys', '/v1/tenants']) {
       const all = (await laboratory.send(`${path}?page_size=200`)).body['items']
       const paged: unknown[] = []
       for (let token = ''; token !== 'null';) {

@@ -10,6 +10,7 @@ import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
+import { rateLimitHeaders } from './rate-limit-headers.ts'
 import type { Reply } from './route.ts'
 
 const RETRY_AFTER_SECONDS = '1'
@@ -34,6 +35,8 @@ export function problemReply(error: unknown, requestId: string, log: Log): Reply
   const { code, status } = document
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
   if (ERRORS[code].retry === 'after-delay') headers['retry-after'] = RETRY_AFTER_SECONDS
+  if (code === 'rate_limited') Object.assign(headers, rateLimitHeaders(document))
+  if (code === 'range_not_satisfiable') headers['content-range'] = `bytes */${String(document.details['size'])}`
   if (code === 'unauthorized') headers['www-authenticate'] = 'Bearer'
   return { status, body: document, headers, code }
 }

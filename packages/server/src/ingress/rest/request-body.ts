@@ -1,16 +1,38 @@
 /**
- * The text of a request's body, up to a limit.
+ * A request's body: as text up to a limit, or as bytes without one, as they come.
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * The socket has no limit for the time that a request takes, for an upload may take long. So whoever stops sending is sent away here.
  */
 import { HoldfastError } from '@holdfast/protocol'
 
 export const BODY_LIMIT_BYTES = 2 * 1024 * 1024
 
+/** How long the next piece may take, and a whole text. */
+const PATIENCE_MS = 60_000
+
+/** The body of a request that has none. */
+export const NO_BYTES: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+}
+
+/** Can be read once. A body that breaks off rejects with `request_cancelled`: it is never taken for whole. */
+export async function* byteBody(request: Request): AsyncGenerator<Uint8Array, undefined> {
+  if (request.body === null) return
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
+  for (;;) {
+    const { done, value } = await inTime(reader.read().catch(brokenOff))
+    if (done) return
+    yield value
+  }
+}
+
 export async function readBody(request: Request): Promise<string> {
   const announced = request.headers.get('content-length')
   // One that says how long it is can be read whole, which is quicker; one that does not is read as it comes.
-  const bytes = announced === null ? await readStream(request.body) : await readWhole(request, Number(announced))
+  const reading: Promise<ArrayBuffer | Uint8Array> = announced === null ? readStream(request.body) : readWhole(request, Number(announced))
+  const bytes = await inTime(reading)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
@@ -34,6 +56,23 @@ async function readStream(stream: ReadableStream<Uint8Array> | null): Promise<Ui
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+async function inTime<T>(reading: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new HoldfastError('request_stalled', `the body did not go on for ${PATIENCE_MS / 1000} seconds`)),
+    PATIENCE_MS,
+  )
+  try {
+    return await Promise.race([reading, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function brokenOff(cause: unknown): never {
+  throw new HoldfastError('request_cancelled', 'the body broke off before its end', {}, { cause })
 }
 
 function tooLarge(): HoldfastError {

@@ -4,7 +4,6 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import type { Hono } from 'hono'
-import { z } from 'zod'
 import type { Keys } from '../../access/keys.ts'
 import type { Tenants } from '../../access/tenants.ts'
 import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
@@ -13,27 +12,34 @@ import { createEventReader } from '../../sessions/events/read-events.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Webhooks } from '../../sessions/webhooks/webhooks.ts'
 import type { Store } from '../../store/store.ts'
+import { socketRoutes } from '../sockets/socket-routes.ts'
+import { socketRows } from '../sockets/sockets.ts'
 import { auditRoutes } from './audit-routes.ts'
+import { docsRoutes } from './docs-routes.ts'
 import { restDoor } from './door.ts'
-import type { DoorNeeds } from './door.ts'
+import type { DoorEnvironment, DoorNeeds } from './door.ts'
 import { eventRoutes } from './event-routes.ts'
 import { execRoutes } from './exec-route.ts'
 import { executionRoutes } from './execution-routes.ts'
 import { factRoutes } from './fact-routes.ts'
 import type { FactRoutesNeeds } from './fact-routes.ts'
+import { fileRoutes } from './file-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import type { HealthNeeds } from './health-routes.ts'
+import { inputRoutes } from './input-routes.ts'
 import { keyRoutes } from './key-routes.ts'
-import { openApiDocument } from './openapi.ts'
+import { metricsRoutes } from './metrics-route.ts'
+import type { MetricsNeeds } from './metrics-route.ts'
 import { createPages } from './page-tokens.ts'
-import { json, publicRoute } from './route.ts'
+import { processRoutes } from './process-routes.ts'
 import type { Route } from './route.ts'
+import { sandboxRoutes } from './sandbox-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { steeringRoutes } from './steering-routes.ts'
 import { tenantRoutes } from './tenant-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, HealthNeeds {
+export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, HealthNeeds, MetricsNeeds {
   readonly store: Store
   readonly sessions: Sessions
   readonly tenants: Tenants
@@ -57,31 +63,23 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...sessionRoutes({ sessions, scopes: needs.scopes, listeners, pages }),
     ...steeringRoutes({ steering }),
     ...executionRoutes({ commands, listeners, pages }),
+    ...inputRoutes({ commands }),
+    ...processRoutes({ processes: sessions.processes }),
+    ...socketRoutes(socketRows(sessions), sessions.reads),
+    ...fileRoutes({ files: sessions.files, reads: sessions.reads, clock: Date.now }),
     ...eventRoutes({ events: createEventReader({ store, listeners }) }),
     ...auditRoutes({ store, pages }),
     ...factRoutes(needs),
+    ...sandboxRoutes({ store, pages }),
     ...tenantRoutes({ tenants: needs.tenants, pages }),
     ...keyRoutes({ keys: needs.keys, pages }),
     ...webhookRoutes({ webhooks: needs.webhooks }),
     ...healthRoutes(needs),
+    ...metricsRoutes(needs),
   ]
-  return [...routes, documentRoute((own) => openApiDocument([...routes, own], release))]
+  return [...routes, ...docsRoutes(routes, release)]
 }
 
-export function restApp(needs: RouteNeeds & Omit<DoorNeeds, 'routes'>): Hono<{ Variables: { requestId: string } }> {
+export function restApp(needs: RouteNeeds & Omit<DoorNeeds, 'routes'>): Hono<DoorEnvironment> {
   return restDoor({ ...needs, routes: restRoutes(needs) })
-}
-
-/** The document speaks of itself too. */
-function documentRoute(write: (own: Route) => Readonly<Record<string, unknown>>): Route {
-  let document: Record<string, unknown> | null = null
-  const own: Route = publicRoute({
-    method: 'GET',
-    path: '/openapi.json',
-    summary: 'This document',
-    answers: { 200: json('OpenApi', z.record(z.string(), z.unknown()), 'OpenAPI 3.1') },
-    errors: [],
-    handle: async () => ({ status: 200, body: (document ??= { ...write(own) }) }),
-  })
-  return own
 }

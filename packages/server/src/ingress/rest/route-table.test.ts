@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { OneId } from './paths.ts'
+import { NO_BYTES } from './request-body.ts'
 import { json, publicRoute, route } from './route.ts'
 import type { Route } from './route.ts'
 import { checkRoutes } from './route-table.ts'
@@ -37,7 +38,7 @@ test('a right that is decided for a session needs a session', () => {
 })
 
 test('a row for those with a key cannot be reached without one, whatever the door does', () => {
-  const raw = { params: { id: 'x' }, query: new URLSearchParams(), text: '', ifMatch: undefined }
+  const raw = { params: { id: 'x' }, query: new URLSearchParams(), text: '', bytes: NO_BYTES, ifMatch: undefined }
   const visit = { requestId: 'r', signal: new AbortController().signal, header: () => undefined, recheck: async () => {} }
   const problemOf = () => {
     throw new Error('not here')

@@ -10,6 +10,7 @@ import { z } from 'zod'
 import type { Principal } from '../../access/principal.ts'
 import type { Verb } from '../../access/roles.ts'
 import type { Caller } from '../../sessions/caller.ts'
+import { ByteContent } from './byte-content.ts'
 import { parseBody, parsePath, parseQuery } from './parse.ts'
 
 /** A verb of the table of roles; or everybody with a key; or everybody. */
@@ -18,7 +19,7 @@ export type Authorization = Verb | 'any-principal' | 'public'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One possible answer. `name` is that of the schema in the OpenAPI document; `events` says what the answer is as a stream. */
-export interface Payload<S extends z.ZodType | null = z.ZodType | null> {
+export interface Payload<S extends z.ZodType | ByteContent | null = z.ZodType | ByteContent | null> {
   readonly description: string
   readonly name: string | null
   readonly schema: S
@@ -27,7 +28,7 @@ export interface Payload<S extends z.ZodType | null = z.ZodType | null> {
 
 export interface Reply {
   readonly status: number
-  /** `null`: none. */
+  /** `null`: none. A stream is sent byte for byte, anything else as JSON. */
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -41,7 +42,7 @@ export type ReplyOf<A> =
       [S in keyof A]: A[S] extends Payload<infer B>
         ? {
             readonly status: S
-            readonly body: B extends z.ZodType ? Given<z.input<B>> : null
+            readonly body: B extends z.ZodType ? Given<z.input<B>> : B extends ByteContent ? ReadableStream<Uint8Array> : null
             readonly headers?: Readonly<Record<string, string>>
           }
         : never
@@ -53,11 +54,15 @@ export interface Visit {
   readonly requestId: string
   /** Fires when the client leaves. */
   readonly signal: AbortSignal
+  /** Only the headers are wanted; the body of the answer is ended unread. */
+  readonly isHead?: boolean
   header(name: string): string | undefined
   /** The document of a failure that has to be told in a stream; what is a bug is logged. */
   problemOf(error: unknown): ProblemDocument
   /** Asks again whether the key is still good, for answers that go on for long. */
   recheck(): Promise<void>
+  /** To be told of an answer that goes on; gives what is to be called at its end. */
+  readonly streamOpened?: () => () => void
 }
 
 /** What is known of somebody who came in. */
@@ -74,15 +79,21 @@ export interface Call<P, Q, B> extends Visit, Entered {
   readonly ifMatch: number | undefined
 }
 
-export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A> {
+/** What a body is to be, and what the handler then gets: bytes as they come, or what the schema makes of JSON. */
+type BodySpec = z.ZodType | ByteContent
+type BodyOf<B extends BodySpec> = B extends z.ZodType ? z.output<B> : AsyncIterable<Uint8Array>
+
+export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends BodySpec, A> {
   readonly method: Method
   /** With `{name}` for each of `params`. */
   readonly path: string
   readonly summary: string
   readonly params: P
   readonly query: Q
-  /** Of POST, PUT and PATCH. An empty body is that of an empty object. */
+  /** Of POST, PUT and PATCH. Empty JSON is an empty object. */
   readonly body: B
+  /** Request headers that the handler looks at, each with what it is for. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly answers: A
   /** Beyond those that every route can have. */
   readonly errors: readonly ErrorCode[]
@@ -97,6 +108,8 @@ export interface RawCall {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly text: string
+  /** Of a route whose body is bytes; `text` is empty then. */
+  readonly bytes: AsyncIterable<Uint8Array>
   readonly ifMatch: number | undefined
 }
 
@@ -106,7 +119,7 @@ export interface Prepared {
   perform(): Promise<Reply | Response>
 }
 
-export interface Route extends RouteSpec<z.ZodType, z.ZodType, z.ZodType, Readonly<Record<number, Payload>>> {
+export interface Route extends RouteSpec<z.ZodType, z.ZodType, BodySpec, Readonly<Record<number, Payload>>> {
   readonly authorization: Authorization
   /** Checks everything that was sent, and gives what is left to be done. `entered` is `null` for a public route. */
   prepare(raw: RawCall, visit: Visit, entered: Entered | null): Prepared
@@ -116,7 +129,7 @@ export const Nothing = z.strictObject({})
 export type Nothing = z.output<typeof Nothing>
 
 type Answers = Readonly<Record<number, Payload>>
-type Wish<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A> = Omit<RouteSpec<P, Q, B, A>, 'params' | 'query' | 'body'> & {
+type Wish<P extends z.ZodType, Q extends z.ZodType, B extends BodySpec, A> = Omit<RouteSpec<P, Q, B, A>, 'params' | 'query' | 'body'> & {
   readonly params?: P
   readonly query?: Q
   readonly body?: B
@@ -127,11 +140,11 @@ export function route<
   const A extends Answers,
   P extends z.ZodType = typeof Nothing,
   Q extends z.ZodType = typeof Nothing,
-  B extends z.ZodType = typeof Nothing,
+  B extends BodySpec = typeof Nothing,
 >(
   wish: Wish<P, Q, B, A> & {
     readonly authorization: Exclude<Authorization, 'public'>
-    handle(call: Call<z.output<P>, z.output<Q>, z.output<B>>): Promise<ReplyOf<A>>
+    handle(call: Call<z.output<P>, z.output<Q>, BodyOf<B>>): Promise<ReplyOf<A>>
   },
 ): Route {
   const { handle, params, query, body, ...rest } = wish
@@ -142,7 +155,7 @@ export function route<
       if (entered === null) throw new TypeError(`${rest.method} ${rest.path} was reached by somebody who did not come in`)
       const parsed = parse(params ?? Nothing, query ?? Nothing, body ?? Nothing, raw)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what was left out has the schema of its default
-      const call = { ...visit, ...entered, ...parsed, ifMatch: raw.ifMatch } as Call<z.output<P>, z.output<Q>, z.output<B>>
+      const call = { ...visit, ...entered, ...parsed, ifMatch: raw.ifMatch } as Call<z.output<P>, z.output<Q>, BodyOf<B>>
       return { body: parsed.body, perform: async () => replyOf(await handle(call)) }
     },
   }
@@ -165,8 +178,12 @@ export function publicRoute<const A extends Answers>(
   }
 }
 
-function parse(params: z.ZodType, query: z.ZodType, body: z.ZodType, raw: RawCall) {
-  return { params: parsePath(params, raw.params), query: parseQuery(query, raw.query), body: parseBody(body, raw.text) }
+function parse(params: z.ZodType, query: z.ZodType, body: BodySpec, raw: RawCall) {
+  return {
+    params: parsePath(params, raw.params),
+    query: parseQuery(query, raw.query),
+    body: body instanceof ByteContent ? raw.bytes : parseBody(body, raw.text),
+  }
 }
 
 function replyOf(reply: { readonly status: PropertyKey; readonly body: unknown } | Response): Reply | Response {
@@ -176,6 +193,16 @@ function replyOf(reply: { readonly status: PropertyKey; readonly body: unknown }
 /** An answer with a JSON body; `events` when it can also be had as a stream. */
 export function json<S extends z.ZodType>(name: string, schema: S, description: string, events: string | null = null): Payload<S> {
   return { description, name, schema, events }
+}
+
+/** An answer that is bytes of this kind, sent as they come. */
+export function bytes(mediaType: string, description: string): Payload<ByteContent> {
+  return { description, name: null, schema: new ByteContent(mediaType), events: null }
+}
+
+/** An answer that is a stream of events and nothing else. */
+export function eventsOnly(description: string, events: string): Payload<null> {
+  return { description, name: null, schema: null, events }
 }
 
 export function empty(description: string): Payload<null> {

@@ -68,12 +68,13 @@ export function sessionRoutes({ sessions, scopes, listeners, pages }: SessionRou
       answers: { 200: json('SessionPage', pageOf(SessionRecord), 'Those that exist for the caller') },
       errors: ['invalid_page_token'],
       async handle(call) {
-        const { state, owner, key, sandbox } = call.query
+        const { state, owner, key, sandbox, label } = call.query
         const filter: SessionFilter = {
           ...(state === undefined ? {} : { states: state }),
           ...(owner === undefined ? {} : { owner }),
           ...(key === undefined ? {} : { key }),
           ...(sandbox === undefined ? {} : { sandboxId: sandbox }),
+          ...(label === undefined ? {} : { labels: label }),
         }
         const body = await pages.page(
           call,

@@ -82,7 +82,7 @@ export function tenantRoutes({ tenants, pages }: { readonly tenants: Tenants; re
     route({
       method: 'POST',
       path: '/v1/tenants/{id}/terminate',
-      summary: 'Let nothing new begin in the tenant; there is no way back',
+      summary: 'End the sessions of the tenant and let nothing new begin in it; there is no way back',
       authorization: 'manage-tenants',
       params: OneId,
       answers,

@@ -7,12 +7,12 @@ import type { Answer, Laboratory } from './contract/laboratory.ts'
 import { sampleOf } from './contract/samples.ts'
 import type { Route } from './route.ts'
 
-const MISSING = { id: 'ses_0000000000000000', execution: 'exe_0000000000000000' }
+const MISSING = { id: 'ses_0000000000000000', execution: 'exe_0000000000000000', name: 'no-such-process' }
 
 let laboratory: Laboratory
 let routes: readonly Route[]
 const keys = { ada: '', ben: '', viewer: '', eve: '', foreignAdmin: '' }
-const there = { id: '', execution: '' }
+const there = { id: '', execution: '', name: 'walked-process' }
 
 beforeAll(async () => {
   laboratory = await openLaboratory()
@@ -31,6 +31,7 @@ beforeAll(async () => {
   const ran = await post('/v1/exec', { session: 'secret-key-of-ada', command: 'echo hello', cwd: '/' }, { key: keys.ada })
   there.id = (ran.body['session'] as { id: string }).id
   there.execution = String(ran.body['execution_id'])
+  await post(`/v1/sessions/${there.id}/processes`, { name: there.name, command: 'true', cwd: '/' }, { key: keys.ada })
 })
 afterAll(() => laboratory.close())
 
@@ -84,7 +85,7 @@ describe.each(['ben', 'eve', 'foreignAdmin'] as const)('to %s', (who) => {
 
   test('a stream of what belongs to ada is refused like one of what does not exist', async () => {
     const streams = ofSessions().filter(({ answers }) => Object.values(answers).some(({ events }) => events !== null))
-    expect(streams.length).toBe(3)
+    expect(streams.length).toBe(4)
     for (const route of streams) {
       const headers = { accept: 'text/event-stream' }
       const hidden = told(await walk(route, keys[who], there, headers), there)
@@ -164,5 +165,5 @@ test('the tenant of another is as missing as one that never was', async () => {
 
 test('every public route is one that tells nothing of anybody', () => {
   const open = routes.filter(({ authorization }) => authorization === 'public').map(({ method, path }) => `${method} ${path}`)
-  expect(open).toEqual(['GET /v1/errors', 'GET /healthz', 'GET /readyz', 'GET /openapi.json'])
+  expect(open).toEqual(['GET /v1/errors', 'GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs'])
 })

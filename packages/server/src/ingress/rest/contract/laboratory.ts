@@ -13,9 +13,12 @@ import type { CreateKeyBodyInput } from '@holdfast/protocol'
 import { expect } from 'vitest'
 import { BARE_CAPABILITIES, bareGuestBackend } from '../../../../../../test/model/bare-guest-backend.ts'
 import { createAuthenticator } from '../../../access/authenticate.ts'
+import { clientAddresses } from '../../../access/client-address.ts'
 import { hostCheck } from '../../../access/listen-address.ts'
 import { ADMIN_KEY_ID, DEFAULT_TENANT_ID } from '../../../access/principal.ts'
 import type { Principal } from '../../../access/principal.ts'
+import { rateLimit } from '../../../access/rate-limits.ts'
+import { slowGuessing } from '../../../access/slow-guessing.ts'
 import { loadConfig } from '../../../config.ts'
 import { openHome } from '../../../home/home.ts'
 import { openSessionPlane } from '../../../session-plane.ts'
@@ -23,6 +26,9 @@ import { migrate } from '../../../store/migrate.ts'
 import { openSqliteStore } from '../../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../../store/store.ts'
 import { jsonLog } from '../../../telemetry/log.ts'
+import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
+import { untraced } from '../../../telemetry/tracing.ts'
+import { ByteContent } from '../byte-content.ts'
 import { restDoor } from '../door.ts'
 import { createIdempotency } from '../idempotency.ts'
 import { errorsOf } from '../openapi.ts'
@@ -31,6 +37,9 @@ import type { Route } from '../route.ts'
 
 export const ADMIN_KEY = 'the-key-of-the-administrator'
 export const ADDRESS = 'http://127.0.0.1:5410'
+
+/** Tests ask quicker than people. */
+const UNLIMITED = { HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none', HOLDFAST_RATE_LIMITS_FAILURES_PER_SECOND: 'none' }
 
 export interface Answer {
   readonly status: number
@@ -57,7 +66,7 @@ export async function openLaboratory(
   openStore: () => Promise<Store> = () => openSqliteStore(':memory:'),
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-rest-'))
-  const config = loadConfig({}, { HOLDFAST_HOME: directory, ...environment })
+  const config = loadConfig({}, { HOLDFAST_HOME: directory, ...UNLIMITED, ...environment })
   const home = openHome(directory)
   const store = await openStore()
   await migrate(store)
@@ -66,8 +75,10 @@ export async function openLaboratory(
   const backend = bareGuestBackend(config.guestPath, sockets)
   const log = jsonLog('info', () => undefined)
   const clock = Date.now
+  const metrics = createMetrics(untraced)
+  const { observer } = metrics
   const chosen = { backend, version: 'test', capabilities: BARE_CAPABILITIES, passedOver: [] }
-  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: async () => backend, url: null, clock, log })
+  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: async () => backend, url: null, clock, log, observer })
 
   const routes = restRoutes({
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
@@ -79,15 +90,29 @@ export async function openLaboratory(
     probeBackends: async () => [{ kind: backend.kind, probe: await backend.probe() }],
     health: () => ({ backend: backend.kind, version: 'test' }),
     checkReady: async () => {},
+    metrics,
+    isMetricsPublic: config.isMetricsPublic,
     release: '0.0.0',
   })
-  const door = restDoor({
-    routes,
-    authenticate: createAuthenticator({ adminKey: { matches: (key) => key === ADMIN_KEY }, keys: plane.keys, tenants: plane.tenants }),
+  const entrance = {
+    authenticate: slowGuessing({
+      authenticate: createAuthenticator({ adminKey: { matches: (key) => key === ADMIN_KEY }, keys: plane.keys, tenants: plane.tenants }),
+      rate: config.rates.failures,
+      clock,
+      log,
+    }),
+    admit: rateLimit({ rate: config.rates.requests, clock }),
+    clientAddress: clientAddresses(config.trustedProxies),
+    allowedOrigins: new Set(config.allowedOrigins),
     callerOf: plane.callerOf,
     checkHost: hostCheck('127.0.0.1'),
-    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
     log,
+  }
+  const door = restDoor({
+    ...entrance,
+    routes,
+    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
+    observer,
   })
 
   const request = (path: string, { method = 'GET', body, key = ADMIN_KEY, headers = {}, signal }: Sending = {}) =>
@@ -110,7 +135,7 @@ export async function openLaboratory(
     ...{ keyId: ADMIN_KEY_ID, onBehalfOf: null },
   }
   return {
-    ...{ plane, store, routes, admin, clock, request, send },
+    ...{ plane, store, routes, admin, clock, entrance, door, request, send },
     post: (path: string, body: unknown, sending: Sending = {}) => send(path, { method: 'POST', body, ...sending }),
     /** A key of somebody new. */
     async keyOf(wish: Partial<CreateKeyBodyInput> & { readonly subject: string }, tenantId = DEFAULT_TENANT_ID): Promise<string> {
@@ -128,7 +153,8 @@ export async function openLaboratory(
 
 export async function answerOf(response: Response): Promise<Answer> {
   const text = await response.text()
-  const body = (text === '' ? {} : JSON.parse(text)) as Record<string, string>
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  const body = (isJson ? JSON.parse(text) : {}) as Record<string, string>
   const field = (name: string) => body[name] ?? 'null'
   return { status: response.status, headers: Object.fromEntries(response.headers), text, body, field }
 }
@@ -148,6 +174,7 @@ function checkAgainst(routes: readonly Route[], method: string, path: string, { 
     return
   }
   if (payload.schema === null) return expect(text).toBe('')
+  if (payload.schema instanceof ByteContent) return expect(payload.schema.mediaTypes).toContain(headers['content-type'])
   // Parsing drops what is not declared: nothing may be dropped.
   expect(payload.schema.parse(body)).toEqual(body)
 }

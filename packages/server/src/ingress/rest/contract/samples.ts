@@ -6,12 +6,26 @@
 import type { Route } from '../route.ts'
 import type { Sending } from './laboratory.ts'
 
-const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'>>> = {
+const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'> & { readonly query?: string }>> = {
   'POST /v1/exec': { body: { session_id: '{id}', command: 'true', cwd: '/' } },
   'POST /v1/sessions': { body: { key: 'another' } },
   'PATCH /v1/sessions/{id}': { body: { labels: { colour: 'red' } } },
   'POST /v1/sessions/{id}/transfer': { body: { owner: 'zoe' }, headers: { 'if-match': '"1"' } },
   'POST /v1/sessions/{id}/executions': { body: { command: 'true', cwd: '/' } },
+  'POST /v1/sessions/{id}/executions/{execution}/stdin': { body: { data: 'more' } },
+  'POST /v1/sessions/{id}/executions/{execution}/signal': { body: { signal: 'SIGINT' } },
+  'POST /v1/sessions/{id}/executions/{execution}/resize': { body: { cols: 80, rows: 24 } },
+  'POST /v1/sessions/{id}/processes': { body: { name: 'another', command: 'true', cwd: '/' } },
+  'GET /v1/sessions/{id}/files': { query: 'path=/etc/hostname' },
+  'PUT /v1/sessions/{id}/files': { query: 'path=/tmp/holdfast-sample', body: 'bytes' },
+  'DELETE /v1/sessions/{id}/files': { query: 'path=/tmp/holdfast-sample' },
+  'GET /v1/sessions/{id}/files/stat': { query: 'path=/' },
+  'GET /v1/sessions/{id}/files/list': { query: 'path=/' },
+  'POST /v1/sessions/{id}/files/move': { body: { from: '/tmp/holdfast-sample', to: '/tmp/holdfast-sample' } },
+  'POST /v1/sessions/{id}/files/directories': { body: { path: '/tmp', parents: true } },
+  'GET /v1/sessions/{id}/files/watch': { query: 'path=/tmp', headers: { accept: 'text/event-stream' } },
+  'GET /v1/sessions/{id}/files/archive': { query: 'path=/etc/hostname' },
+  'PUT /v1/sessions/{id}/files/archive': { query: 'path=/tmp', body: 'bytes' },
   'POST /v1/tenants': { body: { name: 'third' } },
   'PUT /v1/tenants/{id}/policy': { body: {}, headers: { 'if-match': '"1"' } },
   'PUT /v1/tenants/{id}/quotas': { body: {}, headers: { 'if-match': '"1"' } },
@@ -24,10 +38,13 @@ export function sampleOf(
   { method, path }: Route,
   ids: Readonly<Record<string, string>>,
 ): { readonly path: string; readonly sending: Sending } {
-  const { body, headers = {} } = SAMPLES[`${method} ${path}`] ?? {}
+  const { query, body, headers = {} } = SAMPLES[`${method} ${path}`] ?? {}
   const fill = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '')
   const text = body === undefined ? undefined : fillBody(JSON.stringify(body), ids)
-  return { path: fill(path), sending: { method, headers, ...(text === undefined ? {} : { body: text }) } }
+  return {
+    path: `${fill(path)}${query === undefined ? '' : `?${query}`}`,
+    sending: { method, headers, ...(text === undefined ? {} : { body: text }) },
+  }
 }
 
 function fillBody(text: string, ids: Readonly<Record<string, string>>): string {

@@ -1,0 +1,53 @@
+/**
+ * What a browser is told about pages of other origins: nothing, unless the operator has named them.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * Credentials stay off: a page sends its own key, and no cookie means anything here. There is no wildcard.
+ */
+import type { Method } from './route.ts'
+
+const METHODS: readonly (Method | 'HEAD')[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const REQUEST_HEADERS = [
+  ...['Authorization', 'X-API-Key', 'X-Holdfast-On-Behalf-Of', 'X-Holdfast-Groups', 'X-Holdfast-Tenant', 'Content-Type', 'Accept'],
+  ...['Idempotency-Key', 'If-Match', 'If-None-Match', 'If-Range', 'Range', 'Last-Event-ID', 'Traceparent'],
+]
+const ANSWER_HEADERS = [
+  ...['ETag', 'Location', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Idempotency-Replayed', 'Allow'],
+  ...['Content-Range', 'Content-Length', 'Last-Modified', 'Accept-Ranges'],
+]
+const REMEMBERED_SECONDS = 600
+
+export interface Cors {
+  /** Headers of every answer to a request with this origin. */
+  headersFor(origin: string | undefined): Readonly<Record<string, string>>
+  /** The answer to a browser that asks before it sends; `null` when this is something else. */
+  preflight(request: Request): Response | null
+}
+
+export function cors(allowedOrigins: ReadonlySet<string>): Cors {
+  const isAllowed = (origin: string | undefined): origin is string => origin !== undefined && allowedOrigins.has(origin)
+  // What depends on a header says so, also to those whom it refuses.
+  const vary: Readonly<Record<string, string>> = allowedOrigins.size === 0 ? {} : { vary: 'Origin' }
+  return {
+    headersFor(origin) {
+      if (!isAllowed(origin)) return vary
+      return { ...vary, 'access-control-allow-origin': origin, 'access-control-expose-headers': ANSWER_HEADERS.join(', ') }
+    },
+    preflight(request) {
+      if (request.method !== 'OPTIONS') return null
+      const origin = request.headers.get('origin') ?? undefined
+      if (!isAllowed(origin) || !request.headers.has('access-control-request-method')) return null
+      return new Response(null, {
+        status: 204,
+        headers: {
+          vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': METHODS.join(', '),
+          'access-control-allow-headers': REQUEST_HEADERS.join(', '),
+          'access-control-max-age': `${REMEMBERED_SECONDS}`,
+        },
+      })
+    },
+  }
+}

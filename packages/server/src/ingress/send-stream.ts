@@ -1,0 +1,32 @@
+/**
+ * An answer that is a stream, written to its connection as it comes and at the reader's pace.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * When its source fails, the connection is cut, so that what came before is never taken for the whole; when the reader leaves, the source
+ * is left.
+ */
+import type { OutgoingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+
+/** A connection that waits for its answer. */
+export interface Outgoing extends Writable {
+  writeHead(status: number, headers: OutgoingHttpHeaders): unknown
+  flushHeaders?(): void
+}
+
+/** Everything but JSON, which is there as a whole. */
+export function isStream({ headers, body }: Response): boolean {
+  return headers.get('content-type')?.includes('json') !== true && body !== null
+}
+
+/** Does not wait for the end: nobody is left to be told of a failure, and the source tells of its own. */
+export function sendStream({ status, headers, body }: Response, outgoing: Outgoing): void {
+  outgoing.writeHead(status, Object.fromEntries(headers))
+  outgoing.flushHeaders?.()
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same class under two names
+  pipeline(Readable.fromWeb(body as ReadableStream<Uint8Array>), outgoing).catch(() => undefined)
+}
