@@ -1,0 +1,113 @@
+/**
+ * The main job in one request: get or create the session, run one command, be told what it printed.
+ *
+ * The command is attended: it ends when its caller leaves or the connection breaks. As a stream it is complete, and a callback that
+ * takes its time slows the program down.
+ */
+import type { ExecBodyInput, ExecExitEvent, ExecOutputEvent, ExecResult, ExecStartedEvent } from '@holdfast/protocol'
+import { callOf } from './call-options.ts'
+import type { CallOptions } from './call-options.ts'
+import { commandExit, commandResult } from './command-result.ts'
+import type { CommandResult } from './command-result.ts'
+import { commandFields } from './command-wish.ts'
+import type { Command, CommandWish } from './command-wish.ts'
+import { HoldfastError } from './errors.ts'
+import { createTextCapture } from './text-capture.ts'
+import { sessionView } from './session-record.ts'
+import type { SessionView } from './session-record.ts'
+import { sandboxFields } from './session-wishes.ts'
+import type { SandboxWish, SessionName } from './session-wishes.ts'
+import { errorOfEvent } from './transport/problem.ts'
+import { unreachable } from './transport/transport.ts'
+import type { Transport } from './transport/transport.ts'
+
+/** Beyond the command's own time: for a sandbox that is made first. */
+const PREPARATION_MS = 120_000
+export const DEFAULT_COMMAND_MS = 30_000
+
+export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
+  /** A session that exists, instead of `key` or `scope`. */
+  readonly sessionId?: string | undefined
+  /** Text is run by `/bin/sh -c`; a list is a program and its arguments, run as it is. */
+  readonly command: Command
+  readonly stdin?: string | undefined
+  /** The command's time: 30 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. */
+  readonly timeoutMs?: number | undefined
+  /** Ends the call, and kills the command. */
+  readonly signal?: AbortSignal | undefined
+  /** The command is waited for until this returns. */
+  readonly onStdout?: ((text: string) => void | Promise<void>) | undefined
+  readonly onStderr?: ((text: string) => void | Promise<void>) | undefined
+  /** When it has started. */
+  readonly onStarted?: ((started: { readonly executionId: string; readonly session: SessionView }) => void) | undefined
+}
+
+export function execute(transport: Transport, options: ExecOptions): Promise<CommandResult> {
+  const { onStdout, onStderr, onStarted } = options
+  return (onStdout ?? onStderr ?? onStarted) === undefined ? executeWhole(transport, options) : executeStreaming(transport, options)
+}
+
+async function executeWhole(transport: Transport, options: ExecOptions): Promise<CommandResult> {
+  const json = execBody(options)
+  return commandResult(await transport.json<ExecResult>({ method: 'POST', path: '/v1/exec', json, ...waitingOf(options) }))
+}
+
+async function executeStreaming(transport: Transport, options: ExecOptions): Promise<CommandResult> {
+  const headers = { accept: 'text/event-stream' }
+  const request = { method: 'POST', path: '/v1/exec', json: execBody(options), headers, isOnce: true, ...waitingOf(options) } as const
+  const answer = await transport.open(request)
+  const captures = { stdout: createTextCapture(), stderr: createTextCapture() }
+  try {
+    for await (const { event, data } of answer.events()) {
+      if (event === 'started') {
+        const started = parsed<ExecStartedEvent>(data)
+        options.onStarted?.({ executionId: started.execution_id, session: sessionView(started.session) })
+      } else if (event === 'stdout' || event === 'stderr') {
+        const text = parsed<ExecOutputEvent>(data).data
+        captures[event].add(text)
+        await (event === 'stdout' ? options.onStdout : options.onStderr)?.(text)
+      } else if (event === 'exit') {
+        const exit = parsed<ExecExitEvent>(data)
+        return { ...commandExit(exit), session: sessionView(exit.session), ...outputOf(captures) }
+      } else if (event === 'error') throw errorOfEvent(data)
+    }
+  } finally {
+    answer.close()
+  }
+  throw unreachable(transport.url, new Error('the stream ended before the command did'))
+}
+
+type Captures = Readonly<Record<'stdout' | 'stderr', ReturnType<typeof createTextCapture>>>
+
+export function outputOf({ stdout, stderr }: Captures) {
+  return { stdout: stdout.text(), stderr: stderr.text(), stdoutTruncated: stdout.isTruncated(), stderrTruncated: stderr.isTruncated() }
+}
+
+function execBody(options: ExecOptions): ExecBodyInput {
+  const { key, sessionId, scope, variables, command, stdin, timeoutMs } = options
+  return {
+    ...(key === undefined ? {} : { session: key }),
+    ...(sessionId === undefined ? {} : { session_id: sessionId }),
+    ...(scope === undefined ? {} : { scope }),
+    ...(variables === undefined ? {} : { variables }),
+    ...commandFields(command, options),
+    ...(stdin === undefined ? {} : { stdin }),
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    ...sandboxFields(options),
+  }
+}
+
+function waitingOf({ signal, timeoutMs = DEFAULT_COMMAND_MS }: ExecOptions): CallOptions {
+  return callOf({ signal, timeoutMs: timeoutMs + PREPARATION_MS })
+}
+
+/** The data of an event of the server's, taken at its word. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the server sends
+export function parsed<T>(data: string): T {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's shapes are the protocol's
+    return JSON.parse(data) as T
+  } catch (cause) {
+    throw new HoldfastError({ code: 'invalid_answer', message: 'the stream sent an event that is not JSON' }, { cause })
+  }
+}

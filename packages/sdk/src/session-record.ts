@@ -1,0 +1,90 @@
+/**
+ * A session as the server describes it.
+ */
+import type { SessionRecord as WireSession, SessionView as WireView } from '@holdfast/protocol'
+import { camel } from './wire-names.ts'
+
+export type SessionState = 'pending' | 'idle' | 'active' | 'suspended' | 'closing' | 'released' | 'cancelled' | 'expired' | 'failed'
+/** What of the workspace is found: as it was, from a copy, or a fresh one in place of what is gone. */
+export type WorkspaceVerdict = 'intact' | 'restored' | 'lost'
+
+export interface SandboxLimits {
+  readonly cpus: number | null
+  readonly memoryBytes: number | null
+  readonly pids: number | null
+  readonly tmpBytes: number | null
+  readonly openFiles: number | null
+}
+
+export interface SessionRecord {
+  readonly id: string
+  readonly key: string
+  /** The rule that made the key; `null` for a key that the caller named. */
+  readonly scope: string | null
+  readonly owner: string
+  readonly ownerGroup: string | null
+  readonly state: SessionState
+  readonly pendingReason: 'create' | 'resume' | 'rebind' | null
+  readonly suspendReason: 'idle' | 'caller' | 'sandbox_lost' | 'server_stopped' | null
+  readonly closeReason: 'release' | 'cancel' | 'expire' | 'fail' | null
+  /** What led to its end: a deadline's name, `caller`, or an error code. */
+  readonly closeDetail: string | null
+  readonly failure: { readonly code: string; readonly message: string } | null
+  /** Grows by one whenever the sandbox behind the session is another one. */
+  readonly incarnation: number
+  readonly workspace: WorkspaceVerdict
+  /** After a change: what survived and what did not, for the model. */
+  readonly notice: string | null
+  readonly labels: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+  readonly image: string | null
+  readonly network: 'off' | 'on' | null
+  readonly limits: SandboxLimits
+  readonly pack: string | null
+  readonly sandboxId: string | null
+  /** Executions and named processes that run now. */
+  readonly running: number
+  /** No work and no resume until an operator lets it go. */
+  readonly held: { readonly at: string; readonly by: string | null; readonly reason: string | null } | null
+  readonly onIdle: 'suspend' | 'release'
+  readonly workspaceOnClose: 'delete' | 'keep'
+  /** When it ends if nothing happens; `null` for never, or for one that has ended. */
+  readonly expiresAt: string | null
+  readonly expiresReason: 'idle' | 'lease' | 'lifetime' | 'retention' | null
+  readonly deadlines: { readonly idleAt: string | null; readonly leaseAt: string | null; readonly lifetimeAt: string | null }
+  readonly createdAt: string
+  readonly createdBy: string
+  readonly activityAt: string
+  readonly suspendedAt: string | null
+  readonly closedAt: string | null
+  /** What was cleaned up when it closed; `verified` is false when something could not be proved gone. */
+  readonly cleanup: {
+    readonly executions: number
+    readonly killed: number
+    readonly verified: boolean
+    readonly sandbox: 'none' | 'destroyed' | 'kept' | 'quarantined'
+    readonly workspace: 'deleted' | 'kept'
+  } | null
+  /** The number of its last event. */
+  readonly eventSeq: number
+  /** Grows with every change. */
+  readonly version: number
+}
+
+/** What the answer to a command says about its session. */
+export interface SessionView {
+  readonly id: string
+  readonly key: string
+  readonly incarnation: number
+  readonly workspace: WorkspaceVerdict
+  /** On the first result after a change: what survived and what did not, for the model. */
+  readonly notice: string | null
+}
+
+export function sessionRecord(wire: WireSession): SessionRecord {
+  return { ...camel(wire), limits: camel(wire.limits), deadlines: camel(wire.deadlines) }
+}
+
+export function sessionView(wire: WireView): SessionView {
+  return { ...wire, notice: wire.notice ?? null }
+}
