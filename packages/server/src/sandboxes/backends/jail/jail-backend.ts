@@ -20,6 +20,7 @@ import { filesystemView, type ViewEntry } from './filesystem-view.ts'
 import type { JailHost } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
+import { openFilesCeiling } from './open-files-ceiling.ts'
 import { isAlive } from './process-identity.ts'
 import { checkSpec } from './spec-check.ts'
 import { createStateDirectory, listNames, readState, sandboxPaths, sweepUnfinished, type SandboxState } from './state-directory.ts'
@@ -47,6 +48,7 @@ export function jailBackend(
   probeJail: (signal?: AbortSignal) => Promise<JailProbe>,
 ): SandboxBackend {
   const parents = createCgroupParents()
+  const mostOpenFiles = openFilesCeiling()
   const etcDirectories = new Map<string, Promise<EtcDirectory>>()
   const beingMade = new Map<string, Promise<void>>()
   let usable: { readonly jail: UsableJail; readonly probe: Extract<Probe, { available: true }> } | null = null
@@ -90,7 +92,7 @@ export function jailBackend(
 
   async function start(name: string, spec: SandboxSpec, signal?: AbortSignal): Promise<void> {
     const { jail, probe: found } = await needUsable(signal)
-    checkSpec(kind, spec, found.capabilities)
+    checkSpec(kind, spec, found.capabilities, mostOpenFiles)
     await assertPackedSource(spec)
     const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers)
@@ -119,7 +121,7 @@ export function jailBackend(
     probe,
     async check(spec, signal) {
       const { jail, probe: found } = await needUsable(signal)
-      checkSpec(kind, spec, found.capabilities)
+      checkSpec(kind, spec, found.capabilities, mostOpenFiles)
       await assertPackedSource(spec)
       // Some wishes only fail when they are spelled for the program; which /etc is shown makes no difference to that.
       jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec.network, spec.packed)

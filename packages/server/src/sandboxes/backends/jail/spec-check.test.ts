@@ -4,6 +4,7 @@ import type { Capabilities } from '../../backend.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { checkSpec } from './spec-check.ts'
 
+const MOST_FILES = 1024
 const LIMITS = { cpus: 1, memoryBytes: 64 << 20, pids: 32, tmpBytes: 1 << 20, openFiles: 256 }
 const SPEC: SandboxSpec = { image: null, network: 'on', rootfs: 'read-only', mounts: [], limits: LIMITS }
 const ABLE: Capabilities = {
@@ -19,8 +20,8 @@ const UNABLE: Capabilities = { ...ABLE, limits: { cpus: false, memory: false, pi
 const NO_LIMITS = { ...LIMITS, cpus: null, memoryBytes: null, pids: null }
 
 test('what it can do is accepted', () => {
-  expect(() => checkSpec('bubblewrap', SPEC, ABLE)).not.toThrow()
-  expect(() => checkSpec('bubblewrap', { ...SPEC, network: 'off', limits: NO_LIMITS }, UNABLE)).not.toThrow()
+  expect(() => checkSpec('bubblewrap', SPEC, ABLE, MOST_FILES)).not.toThrow()
+  expect(() => checkSpec('bubblewrap', { ...SPEC, network: 'off', limits: NO_LIMITS }, UNABLE, MOST_FILES)).not.toThrow()
 })
 
 test.each<[string, Partial<SandboxSpec>, Capabilities]>([
@@ -35,12 +36,13 @@ test.each<[string, Partial<SandboxSpec>, Capabilities]>([
   ['cannot run with NaN CPUs', { limits: { ...LIMITS, cpus: Number.NaN } }, ABLE],
   ['cannot run with 1 processes', { limits: { ...LIMITS, pids: 1 } }, ABLE],
   ['cannot run with 3 open files', { limits: { ...LIMITS, openFiles: 3 } }, ABLE],
+  ['cannot run with 1025 open files: the most is 1024', { limits: { ...LIMITS, openFiles: 1025 } }, ABLE],
   ['cannot run with 0 bytes of temporary space', { limits: { ...LIMITS, tmpBytes: 0 } }, ABLE],
   ['cannot mount at /usr/bin: that is a path of the sandbox itself', { mounts: [{ source: '/a', target: '/usr/bin', mode: 'ro' }] }, ABLE],
   ['cannot mount at /: ', { mounts: [{ source: '/a', target: '/', mode: 'ro' }] }, ABLE],
   ['cannot mount at /data/../usr: ', { mounts: [{ source: '/a', target: '/data/../usr', mode: 'ro' }] }, ABLE],
   ['cannot mount at data: ', { mounts: [{ source: '/a', target: 'data', mode: 'ro' }] }, ABLE],
 ])('%s', (message, wish, capabilities) => {
-  const attempt = () => checkSpec('bubblewrap', { ...SPEC, ...wish }, capabilities)
+  const attempt = () => checkSpec('bubblewrap', { ...SPEC, ...wish }, capabilities, MOST_FILES)
   expect(attempt).toThrow(expect.objectContaining({ code: 'capability_unsupported', message: expect.stringContaining(message) }))
 })

@@ -16,8 +16,8 @@ const LEAST_PIDS = 2
 const LEAST_CPUS = 0.01
 const LEAST_TMP_BYTES = 4096
 
-/** Throws `capability_unsupported`. Creates nothing. */
-export function checkSpec(kind: BackendKind, spec: SandboxSpec, capabilities: Capabilities): void {
+/** `mostOpenFiles`: more cannot be allowed here. Throws `capability_unsupported`. Creates nothing. */
+export function checkSpec(kind: BackendKind, spec: SandboxSpec, capabilities: Capabilities, mostOpenFiles: number): void {
   const { limits } = spec
   const refuse = (wish: string, why: string): never => {
     throw new HoldfastError('capability_unsupported', `${kind} cannot ${wish}: ${why}`, { kind })
@@ -39,6 +39,8 @@ export function checkSpec(kind: BackendKind, spec: SandboxSpec, capabilities: Ca
   least(limits.memoryBytes, LEAST_MEMORY_BYTES, 'bytes of memory')
   least(limits.pids, LEAST_PIDS, 'processes')
   least(limits.openFiles, LEAST_OPEN_FILES, 'open files')
+  if (limits.openFiles > mostOpenFiles)
+    refuse(`run with ${limits.openFiles} open files`, `the most is ${mostOpenFiles}, as for the server itself`)
   least(limits.tmpBytes, LEAST_TMP_BYTES, 'bytes of temporary space')
   const shadowed = spec.mounts.find((mount) => isOwnPath(mount.target))
   if (shadowed !== undefined) refuse(`mount at ${shadowed.target}`, 'that is a path of the sandbox itself')
