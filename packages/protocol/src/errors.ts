@@ -83,6 +83,7 @@ export const ERRORS = {
   process_unknown: { status: 404, retry: 'never', hint: 'List the processes; this one ended long ago or never was.' },
   upgrade_required: { status: 426, retry: 'after-change', hint: 'Open this address as a WebSocket.' },
   precondition_required: { status: 428, retry: 'after-change', hint: 'Read it first and send its version as If-Match.' },
+  headers_too_large: { status: 431, retry: 'after-change', hint: 'Send shorter headers.' },
   identity_provider_unavailable: {
     status: 503,
     retry: 'after-delay',

@@ -4,13 +4,14 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Http2Bindings, HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { HoldfastError } from '@holdfast/protocol'
+import { malformedReply, refuseMalformed } from './malformed-request.ts'
 import { isStream, sendStream } from './send-stream.ts'
 
 type Bindings = HttpBindings | Http2Bindings
@@ -37,13 +38,15 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
     sendStream(response, outgoing)
     return RESPONSE_ALREADY_SENT
   }
-  const handle = getRequestListener(answer, { overrideGlobalObjects: false })
-  // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body.
-  const server = createServer(
-    { requestTimeout: 0, shouldUpgradeCallback: asksForSocket },
-    (incoming, outgoing) => void handle(incoming, outgoing),
-  )
+  const handle = getRequestListener(answer, { overrideGlobalObjects: false, errorHandler: malformedReply })
+  // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body. A request without a host is refused
+  // with a document, not by the parser.
+  const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => void handle(incoming, outgoing)
+  const server = createServer({ requestTimeout: 0, requireHostHeader: false, shouldUpgradeCallback: asksForSocket }, receive)
+  // What a client expects beyond an answer is not kept from getting one.
+  server.on('checkExpectation', receive)
   server.on('upgrade', upgrade)
+  refuseMalformed(server)
   const listening = Promise.withResolvers<void>()
   server.once('error', listening.reject)
   server.listen(port, host, listening.resolve)

@@ -134,7 +134,8 @@ export function errorsOf({ method, body, errors, authorization, ifMatch }: Route
   return new Set<ErrorCode>([
     ...EVERYWHERE,
     ...(authorization === 'public' ? [] : WITH_KEY),
-    ...(!hasBody(method) ? [] : body instanceof ByteContent ? WITH_BYTES : WITH_BODY),
+    // What DELETE brings is looked at too, and refused.
+    ...(method === 'GET' ? [] : body instanceof ByteContent ? WITH_BYTES : WITH_BODY),
     ...(method === 'POST' ? WITH_IDEMPOTENCY_KEY : []),
     ...(ifMatch === 'required' ? (['precondition_required'] as const) : []),
     ...errors,

@@ -108,7 +108,7 @@ export function sessionRoutes({ sessions, scopes, listeners, pages }: SessionRou
       body: UpdateSessionBody,
       ifMatch: 'optional',
       answers: { 200: json('Session', SessionRecord, 'The session after the change') },
-      errors: ['not_found', 'forbidden', 'version_conflict'],
+      errors: ['not_found', 'forbidden', 'version_conflict', 'session_closed'],
       async handle({ caller, params, body, ifMatch }) {
         const session = await steering.relabel(caller, params.id, { ...body, expectedVersion: ifMatch })
         return { status: 200, body: sessionRecord(session), headers: etag(session) }
