@@ -9,6 +9,7 @@ import type { ServerProcess } from './server-process.ts'
 export interface HttpClient {
   get(path: string): Promise<string>
   post(path: string, body: object): Promise<string>
+  put(path: string, content: string): Promise<string>
   /** Milliseconds until the first event of that name; the stream is read to its end. */
   untilEvent(path: string, body: object, event: string): Promise<number>
   close(): void
@@ -17,8 +18,8 @@ export interface HttpClient {
 export function httpClient({ port, key }: ServerProcess): HttpClient {
   const agent = new Agent({ keepAlive: true })
 
-  function send(method: string, path: string, body: object | null, accept: string): Promise<IncomingMessage> {
-    const content = body === null ? '' : JSON.stringify(body)
+  function send(method: string, path: string, body: object | string, accept: string): Promise<IncomingMessage> {
+    const content = typeof body === 'string' ? body : JSON.stringify(body)
     const headers = { authorization: `Bearer ${key}`, accept, 'content-length': Buffer.byteLength(content) }
     return new Promise((resolve, reject) => {
       const sent = request({ host: '127.0.0.1', port, agent, method, path, headers }, resolve)
@@ -27,7 +28,7 @@ export function httpClient({ port, key }: ServerProcess): HttpClient {
     })
   }
 
-  async function answerTo(method: string, path: string, body: object | null): Promise<string> {
+  async function answerTo(method: string, path: string, body: object | string): Promise<string> {
     const response = await send(method, path, body, 'application/json')
     const content = await text(response)
     if ((response.statusCode ?? 500) >= 300) throw new Error(`${method} ${path} was answered with ${response.statusCode}: ${content}`)
@@ -35,8 +36,9 @@ export function httpClient({ port, key }: ServerProcess): HttpClient {
   }
 
   return {
-    get: (path) => answerTo('GET', path, null),
+    get: (path) => answerTo('GET', path, ''),
     post: (path, body) => answerTo('POST', path, body),
+    put: (path, content) => answerTo('PUT', path, content),
     async untilEvent(path, body, event) {
       const startedAt = performance.now()
       const response = await send('POST', path, body, 'text/event-stream')

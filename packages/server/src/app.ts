@@ -153,7 +153,7 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     release: RELEASE,
   })
   const { sessions } = plane
-  const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads })
+  const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const listener = await listen((request, peer) => rest.fetch(request, { peer }), sockets.upgrade, config.host, config.port)
   endings.push(() => listener.close())
   endings.push(() => sockets.close())

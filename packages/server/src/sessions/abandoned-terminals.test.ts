@@ -140,4 +140,13 @@ test('only so many are at the terminals of one session', async () => {
   terminals.checkRoom('ses_another')
   await first.leave('detached')
   terminals.checkRoom(SESSION.id)
+  const reader = terminals.look(SESSION, 'exe_1')
+  expect(() => terminals.checkRoom(SESSION.id)).toThrow(expect.objectContaining({ code: 'quota_exceeded' }))
+  // One that ends while somebody reads it still has its reader.
+  terminals.ended('exe_2')
+  expect(() => terminals.checkRoom(SESSION.id)).toThrow(expect.objectContaining({ code: 'quota_exceeded' }))
+  await reader.leave('gone')
+  terminals.checkRoom(SESSION.id)
+  await pass(GRACE_MS)
+  expect(kill).not.toHaveBeenCalled()
 })

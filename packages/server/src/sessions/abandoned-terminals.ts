@@ -30,6 +30,8 @@ export interface AbandonedTerminals {
   arrive(session: SessionRef, executionId: string): Attendant
   /** At one that may have been left. Resolves once it is in the store that somebody is there. */
   comeBack(session: SessionRef, executionId: string): Promise<Attendant>
+  /** At one that has ended, for what it printed. */
+  look(session: SessionRef, executionId: string): Attendant
   /** It is over: nobody has to be waited for. */
   ended(executionId: string): void
   /** Waits for the clients of an earlier life of this server. */
@@ -53,6 +55,8 @@ export interface AbandonedTerminalsNeeds {
 interface Place {
   readonly session: SessionRef
   attendants: number
+  /** Its program has ended: nobody has to be waited for. */
+  isOver: boolean
   timer: NodeJS.Timeout | null
   /** Writes of one terminal go into the store one after the other. */
   writing: Promise<void>
@@ -66,7 +70,7 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
   function placeOf(session: SessionRef, id: string): Place {
     const known = places.get(id)
     if (known !== undefined) return known
-    const place: Place = { session, attendants: 0, timer: null, writing: Promise.resolve() }
+    const place: Place = { session, attendants: 0, isOver: false, timer: null, writing: Promise.resolve() }
     places.set(id, place)
     return place
   }
@@ -93,11 +97,15 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
         log.info('terminal-abandoned', { session: session.id, execution: id })
         await cancelling.one(row, executions.running(id)?.live ?? fleet.get(row.sandboxId))
       }
-      if (place.attendants === 0) places.delete(id)
+      forget(id, place)
     } catch (error) {
       log.warn('terminal-not-ended', { execution: id, error: errorText(error) })
       if (place.attendants === 0) arm(id, place)
     }
+  }
+
+  function forget(id: string, place: Place): void {
+    if (place.attendants === 0 && place.timer === null) places.delete(id)
   }
 
   /** As it is when its turn comes, whatever it was when it was asked for. */
@@ -123,10 +131,10 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
         if (!isThere) return
         isThere = false
         place.attendants -= 1
-        if (place.attendants > 0 || places.get(id) !== place) return
-        if (how === 'gone') return arm(id, place)
-        await write(id, place)
-        if (place.attendants === 0) places.delete(id)
+        if (place.attendants > 0) return
+        if (!place.isOver && how === 'gone') return arm(id, place)
+        if (!place.isOver) await write(id, place)
+        forget(id, place)
       },
     }
   }
@@ -151,10 +159,16 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
         throw error
       }
     },
+    look(session, id) {
+      placeOf(session, id).isOver = true
+      return arrive(session, id)
+    },
     ended(id) {
       const place = places.get(id)
-      if (place !== undefined) disarm(place)
-      places.delete(id)
+      if (place === undefined) return
+      place.isOver = true
+      disarm(place)
+      forget(id, place)
     },
     async recover() {
       for (const { id, session } of await store.read((sql) => attendedExecutions(sql, serverId))) arm(id, placeOf(session, id))

@@ -95,6 +95,24 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await state()).toBe('suspended')
     })
 
+    test('whoever writes to a program whose sandbox is gone is told, and does not wait for ever', async () => {
+      const { session, executionId } = await alice.start('a', 'exec sleep 600', { interactive: true })
+      const [name = ''] = await server.sandboxes()
+      const destroyed = server.backend.destroy(name)
+      const told = new Set<string>()
+      // Again and again, so that one comes while it is not yet known that there will be no other connection.
+      while (!told.has('execution_ended'))
+        told.add(
+          await say(session.id, executionId, 'x').then(
+            () => 'taken',
+            (error: { code: string }) => error.code,
+          ),
+        )
+      await destroyed
+      expect([...told].filter((code) => !['taken', 'execution_ended', 'input_uncertain', 'sandbox_gone'].includes(code))).toEqual([])
+      expect(await alice.ended(session.id, executionId)).toMatchObject({ status: 'lost' })
+    })
+
     test('in a shared sandbox a terminal and its input are those of its own user, and no neighbour’s', async ({ skip }) => {
       if (!server.capabilities.packing) skip(server.capabilities.reasons.packing ?? 'it cannot pack')
       const policy = { packing: { profiles: ['small'] } }

@@ -89,13 +89,16 @@ export function createTerminals(needs: TerminalsNeeds): Terminals {
     }
   }
 
-  async function atEnded(caller: Caller, session: SessionView, id: string): Promise<Terminal> {
-    const end = await commands.get(caller, session.id, id)
+  async function atEnded(caller: Caller, session: SessionView, id: string, after: number): Promise<Terminal> {
+    const row = await commands.get(caller, session.id, id)
+    const output = await commands.output(caller, session.id, id)
+    checkAfter(after, output.seq)
+    const attendant = abandoned.look({ id: row.sessionId, tenantId: row.tenantId }, id)
+    const leave = () => attendant.leave('gone')
     const refuse = () => Promise.reject(executionEnded())
-    const nothing = () => Promise.resolve()
     return {
-      ...{ executionId: id, session, output: await commands.output(caller, session.id, id), ended: Promise.resolve(end) },
-      ...{ write: refuse, resize: refuse, signal: refuse, leave: nothing, withdraw: nothing },
+      ...{ executionId: id, session, output, ended: Promise.resolve(row), leave, withdraw: leave },
+      ...{ write: refuse, resize: refuse, signal: refuse },
     }
   }
 
@@ -106,7 +109,7 @@ export function createTerminals(needs: TerminalsNeeds): Terminals {
       const { executionId, session } = await commands.start(caller, { id: sessionId }, request, signal)
       const running = executions.running(executionId)
       // Its end is in the store before it is let go here.
-      if (running === undefined) return atEnded(caller, session, executionId)
+      if (running === undefined) return atEnded(caller, session, executionId, 0)
       return atRunning(session, running, abandoned.arrive(running.session, executionId), 'gone')
     },
     async attach(caller, sessionId, id, after) {
@@ -117,12 +120,8 @@ export function createTerminals(needs: TerminalsNeeds): Terminals {
       const known = await store.read(async (sql) => ({ input: await storedInput(sql, id), isAttended: await isAttended(sql, id) }))
       if (known.input !== 'terminal') throw new HoldfastError('not_interactive', 'this execution has no terminal')
       const running = row.status === 'running' ? await stillRunning(session, id) : null
-      if (running === null) {
-        const ended = await atEnded(caller, view, id)
-        checkAfter(after, ended.output.seq)
-        return ended
-      }
       abandoned.checkRoom(sessionId)
+      if (running === null) return atEnded(caller, view, id, after)
       if (after > running.log.seq) checkAfter(after, await printedBy(running))
       return atRunning(view, running, await abandoned.comeBack(session, id), known.isAttended ? 'gone' : 'detached')
     },

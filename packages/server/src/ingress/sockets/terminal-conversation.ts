@@ -29,7 +29,7 @@ export function terminalConversation({ problemOf }: Pick<Knock, 'problemOf'>, te
       dismissed = (reason) => talk.fail(reason, CLOSE_POLICY)
       talk.begin(after)
     },
-    abandon: () => void terminal.withdraw(),
+    abandon: () => void terminal.withdraw().catch(problemOf),
     dismiss: (reason) => dismissed?.(reason),
   }
 }
@@ -100,7 +100,7 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
       socket.on('message', hear)
       socket.on('close', () => {
         over.abort()
-        void terminal.leave('gone')
+        terminal.leave('gone').catch(problemOf)
       })
       show(after).catch((reason: unknown) => {
         // The server lets go of it: it runs on, and can be come back to.

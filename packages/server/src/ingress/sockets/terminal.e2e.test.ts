@@ -96,7 +96,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     test('Ctrl-C ends what runs in the foreground and leaves the shell', async () => {
       const terminal = await open({ command: 'PS1="$ " exec sh -i' })
       await terminal.reads('$ ')
-      terminal.type('echo begun; sleep 600\n')
+      // What says so is in the foreground itself.
+      terminal.type('sh -c "echo begun; exec sleep 600"\n')
       await terminal.reads(/begun\r\n$/)
       terminal.type('\u0003')
       await terminal.reads(/begun\r\n\^C\r?\n\$ /)

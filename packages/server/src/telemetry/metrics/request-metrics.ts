@@ -34,7 +34,7 @@ export function requestMetrics(registry: Registry): RequestObserver {
   })
   const streams = new Gauge({
     name: 'holdfast_http_streams_open',
-    help: 'Answers that go on as server-sent events.',
+    help: 'Answers that go on as server-sent events and sockets.',
     registers: [registry],
   })
   const bound = new Map<string, Answers>()
