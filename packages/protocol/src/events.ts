@@ -29,10 +29,6 @@ export const EVENT_TYPES = [
   'execution.ended',
   'process.started',
   'process.ended',
-  'sandbox.created',
-  'sandbox.lost',
-  'sandbox.destroyed',
-  'sandbox.quarantined',
 ] as const
 export const EventType = z.enum(EVENT_TYPES)
 export type EventType = z.output<typeof EventType>
