@@ -47,6 +47,9 @@ export async function startServerForTests(settings: Readonly<Record<string, stri
     },
     async close() {
       await server.close()
+      const { backend } = server.chosen
+      // A server that stops leaves them running for the next start, and there is none.
+      for (const { name } of await backend.list()) await backend.destroy(name)
       rmSync(home, { recursive: true, force: true })
     },
   }

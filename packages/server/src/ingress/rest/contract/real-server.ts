@@ -72,6 +72,9 @@ export async function openRealServer(settings: Readonly<Record<string, string>> 
     },
     async close() {
       await server.close()
+      const { backend } = server.chosen
+      // What still worked was left running for a next start, and there is none.
+      for (const { name } of await backend.list()) await backend.destroy(name)
       rmSync(home, { recursive: true, force: true })
     },
   }
