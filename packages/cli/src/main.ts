@@ -1,13 +1,13 @@
 /** The command line's process: parse, run, one sentence and an exit code when something is wrong. */
-import { isHoldfastError } from '@holdfast/protocol'
 import { CommanderError } from 'commander'
-import { EXIT_BROKEN_PIPE, EXIT_OWN_FAILURE, exitCodeOfFailure } from './exit-code.ts'
+import { EXIT_BROKEN_PIPE, exitCodeOfRefusal, isBrokenPipe } from './exit-code.ts'
+import { isFailure, tellFailure } from './failure.ts'
 import { createProgram } from './program.ts'
 
-// A reader that has seen enough (`| head`) ends us quietly, as it ends every other program.
+// A reader that has seen enough (`| head`) ends us quietly, as it ends every other program. A verb with more to do listens itself.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
-  process.exit(EXIT_BROKEN_PIPE)
+  if (process.stdout.listenerCount('error') === 1) process.exit(EXIT_BROKEN_PIPE)
 })
 
 try {
@@ -18,8 +18,9 @@ try {
 
 function report(error: unknown): number {
   // Commander has already written its own sentence; help and version are no failures.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_OWN_FAILURE
-  if (!isHoldfastError(error)) throw error
-  process.stderr.write(`holdfast: ${error.message}\n`)
-  return exitCodeOfFailure(error)
+  if (error instanceof CommanderError) return error.exitCode
+  if (isBrokenPipe(error)) return EXIT_BROKEN_PIPE
+  if (!isFailure(error)) throw error
+  tellFailure(error)
+  return exitCodeOfRefusal(error)
 }

@@ -65,6 +65,7 @@ export const SERVER_ERROR_CODES = [
   'capacity_exhausted',
   'guest_protocol_violated',
   'guest_unreachable',
+  'headers_too_large',
   'request_cancelled',
   'internal',
 ] as const

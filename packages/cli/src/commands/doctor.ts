@@ -2,16 +2,16 @@
 import { mkdtempSync, rmSync, accessSync, constants } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createBackendRegistry, loadConfig, probeAll, randomId } from '@holdfast/server'
 import type { CapabilityName, Config, ProbedBackend } from '@holdfast/server'
+import type { Command } from 'commander'
+import { withFormat } from '../flags/output-flags.ts'
 import { machineFacts } from '../machine-facts.ts'
 import type { MachineFacts } from '../machine-facts.ts'
+import { structured, write } from '../output/print.ts'
+import type { Format } from '../output/print.ts'
+import { facts } from '../output/table.ts'
+import { surfaceOf } from '../output/tint.ts'
 import { startSpinner } from '../spinner.ts'
-import { table } from '../table.ts'
-
-export interface DoctorOptions {
-  readonly output: 'table' | 'json'
-}
 
 interface Findings {
   readonly machine: MachineFacts
@@ -21,15 +21,28 @@ interface Findings {
   readonly chosen: string | null
 }
 
-export async function doctor({ output }: DoctorOptions): Promise<void> {
+export function addDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('what this machine can do, what is missing, and the command that fixes it')
+    .addHelpText(
+      'after',
+      `\nExamples:\n  holdfast doctor\n  holdfast doctor -o json | jq .chosen\n\nExit code 1 when no sandbox can be made.`,
+    )
+  withFormat(command).action(doctor)
+}
+
+async function doctor({ output }: { readonly output: Format }): Promise<void> {
+  const { loadConfig } = await import('@holdfast/server')
   const config = loadConfig()
   const spinner = startSpinner('probing the backends')
   const findings = await examine(config).finally(spinner.stop)
-  process.stdout.write(output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : report(findings))
+  await write(output === 'table' ? report(findings) : await structured(findings, output))
   if (findings.chosen === null || !findings.guest.built) process.exitCode = 1
 }
 
 async function examine(config: Config): Promise<Findings> {
+  const { createBackendRegistry, probeAll, randomId } = await import('@holdfast/server')
   // A directory of its own, so that looking leaves nothing in the home.
   const stateDir = mkdtempSync(join(tmpdir(), 'holdfast-doctor-'))
   const registry = createBackendRegistry(
@@ -57,7 +70,7 @@ function isExecutable(path: string): boolean {
 }
 
 function report({ machine, guest, backends, chosen }: Findings): string {
-  const machineRows = [
+  const machineRows: readonly (readonly [string, string])[] = [
     ['node', machine.node],
     ['kernel', machine.kernel],
     ['user', machine.user],
@@ -69,7 +82,7 @@ function report({ machine, guest, backends, chosen }: Findings): string {
     chosen === null
       ? 'No backend is available: sandboxes cannot be made until one of the fixes above is applied.'
       : `Sandboxes are made with ${chosen} unless told otherwise.`
-  return `${table(machineRows)}\n\n${backends.map(backendLines).join('\n')}\n\n${verdict}\n`
+  return `${facts(machineRows, surfaceOf(process.stdout))}\n${backends.map(backendLines).join('\n')}\n\n${verdict}\n`
 }
 
 /** What each capability is called for people. */

@@ -1,102 +1,125 @@
-/** `holdfast exec`: one command in a session of the running server, over its API; streamed, with the command's exit code. */
-import { text } from 'node:stream/consumers'
-import { ERRORS, ExecExitEvent, ExecOutputEvent, HoldfastError } from '@holdfast/protocol'
-import type { ExecBodyInput, Problem } from '@holdfast/protocol'
-import { loadConfig, readAdminKey } from '@holdfast/server'
-import { clientEnvironment } from '../config.ts'
-import { serverEvents } from '../event-stream.ts'
-import { EXIT_OWN_FAILURE, exitCodeOf } from '../exit-code.ts'
-import { parseEnvironment, parseTimeoutMs } from '../sandbox-run/arguments.ts'
+/** `holdfast exec`: one command in a session of the server; streamed, with the command's exit code. */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import type { StartOptions } from '@holdfast/sdk'
+import { openClient } from '../client.ts'
+import { attended } from '../exec/attended.ts'
+import { fed } from '../exec/fed.ts'
+import { inputOf } from '../exec/input.ts'
+import { stopSignals } from '../exec/stop-signals.ts'
+import { targetOf, useSession } from '../find-session.ts'
+import { assignment, commandTime } from '../flags/parse.ts'
+import { withServer } from '../flags/server-flags.ts'
+import type { ServerFlags } from '../flags/server-flags.ts'
+import { namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
+import type { SessionFlags } from '../flags/session-flags.ts'
+import { sandboxWish, withSandboxWish } from '../flags/wish-flags.ts'
+import type { SandboxWishFlags } from '../flags/wish-flags.ts'
+import { write } from '../output/print.ts'
+import { endWith, runsCommand } from '../running.ts'
+import { terminalEnd } from '../terminal/terminal-end.ts'
+import { terminalSize, visit } from '../terminal/visit.ts'
 
-export interface ExecOptions {
-  readonly session: string
+interface ExecFlags extends ServerFlags, SessionFlags, SandboxWishFlags {
   readonly command?: string
-  readonly timeout?: string
-  readonly env?: readonly string[]
+  readonly timeout?: number
+  readonly env?: Readonly<Record<string, string>>
   readonly workdir?: string
-  readonly url?: string
+  readonly tty?: true
+  readonly interactive?: true
+  /** Commander's way to say `--no-stdin`. */
+  readonly stdin: boolean
+  readonly detach?: true
+  readonly name?: string
 }
 
-export async function exec(argv: readonly string[], options: ExecOptions): Promise<void> {
-  const body = await requestBody(argv, options)
-  const left = new AbortController()
-  // The server kills the command when its caller hangs up.
-  process.once('SIGINT', () => left.abort(130))
-  process.once('SIGTERM', () => left.abort(143))
+/** As long as the server lets a command be attended. */
+const LONGEST_MS = 3_600_000
+
+export function addExec(program: Command): void {
+  const exec = program
+    .command('exec')
+    .description('run one command in a session, which is made if need be; ends with the command’s exit code')
+    .argument('[argv...]', 'the program and its arguments, after --')
+    .option('-c, --command <text>', 'a command line for /bin/sh, instead of a program and arguments')
+    .option('--timeout <seconds>', 'kill the command after so long; exit code 124', commandTime)
+    .option('--env <name=value>', 'set an environment variable; may be repeated', assignment)
+    .option('--workdir <directory>', 'working directory inside (default: the workspace)')
+    .option('-i, --interactive', 'pass stdin also when it is a terminal (a pipe or file always is); with --detach: keep it open for attach')
+    .option('--no-stdin', 'pass no stdin')
+    .option('-t, --tty', 'run on a terminal')
+    .option('-d, --detach', 'leave it running and print its id')
+    .addOption(new Option('--name <process>', 'with --detach: as a process of this name, which lives until it is killed'))
+    .passThroughOptions()
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast exec -s demo -- python3 -c 'print(6*7)'
+  holdfast exec -s demo -c 'echo hello > note.txt; cat note.txt'
+  holdfast exec --scope chat --var launcher_type=group --var launcher_id=123456 -- ls -l
+  echo 'print(6*7)' | holdfast exec -s demo -- python3 -
+  holdfast exec -s demo -t -- htop
+  holdfast exec -s demo --detach --name web -- python3 -m http.server 8000
+
+Ctrl-C kills the command; a second Ctrl-C leaves at once.
+Exit code: the command’s own; 128+n when signal n ended it; 124 timed out; 125 holdfast itself failed;
+126 the program could not be started; 127 it was not found.`,
+    )
+  runsCommand(withServer(withSandboxWish(withSession(exec)))).action((argv: readonly string[], flags: ExecFlags) =>
+    endWith(execute(argv, flags)),
+  )
+}
+
+async function execute(argv: readonly string[], flags: ExecFlags): Promise<number> {
+  if ((argv.length === 0) === (flags.command === undefined))
+    throw wrongUse('give either a program after -- or a command line with --command')
+  if (flags.name !== undefined && flags.detach !== true) throw wrongUse('--name goes with --detach')
+  if (flags.detach === true && flags.tty === true)
+    throw wrongUse('--detach and --tty do not go together; use `holdfast shell` and leave it with ~.')
+  const name = namedSession(undefined, flags)
+  const size = flags.tty === true ? terminalSize('--tty') : null
+  const command = flags.command ?? argv
+  const wish = sandboxWish(flags)
+  const options: StartOptions = { cwd: flags.workdir, env: flags.env, timeoutMs: flags.timeout }
+  const holdfast = await openClient(flags)
+  const stop = stopSignals()
   try {
-    process.exitCode = await follow(await send(body, options, left.signal))
+    if (flags.detach === true) {
+      const session = await useSession(holdfast, name, wish)
+      const left = { ...options, interactive: flags.interactive }
+      const started =
+        flags.name === undefined
+          ? (await session.commands.start(command, left)).id
+          : (await session.processes.start(flags.name, command, left)).executionId
+      await write(`${started}\n`)
+      return 0
+    }
+    if (size !== null) {
+      const session = await useSession(holdfast, name, wish)
+      const { id } = await session.commands.start(command, { ...options, terminal: size })
+      stop.end()
+      return terminalEnd(await visit((visiting) => session.pty.connect(id, { ...visiting, size })), `holdfast attach ${session.id} ${id}`)
+    }
+    const input = flags.stdin ? await inputOf(flags.interactive === true) : ({ kind: 'none' } as const)
+    if (input.kind === 'stream') {
+      const session = await useSession(holdfast, name, wish)
+      const execution = await session.commands.start(command, { ...options, interactive: true, signal: stop.leaving })
+      const code = await fed(session, execution, input.pieces, stop)
+      return stop.exitCode ?? code
+    }
+    const target = await targetOf(
+      holdfast,
+      name,
+      Object.values(wish).some((value) => value !== undefined),
+    )
+    const stdin = input.kind === 'text' ? input.text : undefined
+    const code = await attended(holdfast, { ...target, ...wish, ...options, command, stdin, timeoutMs: flags.timeout ?? LONGEST_MS }, stop)
+    return stop.exitCode ?? code
   } catch (error) {
-    if (!left.signal.aborted) throw error
-    process.exitCode = Number(left.signal.reason)
+    if (stop.exitCode !== null) return stop.exitCode
+    throw error
+  } finally {
+    stop.end()
   }
-}
-
-async function requestBody(argv: readonly string[], options: ExecOptions): Promise<ExecBodyInput> {
-  if ((argv.length === 0) === (options.command === undefined)) {
-    throw new HoldfastError('invalid_request', 'give either a program after -- or a command line with --command')
-  }
-  return {
-    session: options.session,
-    ...(options.command === undefined ? { argv: [...argv] } : { command: options.command }),
-    ...(options.workdir === undefined ? {} : { cwd: options.workdir }),
-    ...(options.env === undefined ? {} : { env: parseEnvironment(options.env) }),
-    ...(options.timeout === undefined ? {} : { timeout_ms: parseTimeoutMs(options.timeout) }),
-    ...(process.stdin.isTTY ? {} : { stdin: await readStdin() }),
-  }
-}
-
-function readStdin(): Promise<string> {
-  return text(process.stdin)
-}
-
-async function send(body: ExecBodyInput, options: ExecOptions, signal: AbortSignal): Promise<Response> {
-  const config = loadConfig()
-  const environment = clientEnvironment()
-  const url = options.url ?? environment.url ?? `http://${config.host}:${config.port}`
-  const key = environment.apiKey ?? readAdminKey(config.home)
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'text/event-stream',
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-  }
-  try {
-    return await fetch(new URL('/v1/exec', url), { method: 'POST', headers, body: JSON.stringify(body), signal })
-  } catch (cause) {
-    throw new HoldfastError('server_unreachable', `no server answers at ${url}; start one with \`holdfast up\``, { url }, { cause })
-  }
-}
-
-async function follow(response: Response): Promise<number> {
-  if (!response.ok || response.body === null) throw problemError(await response.text())
-  for await (const { event, data } of serverEvents(response.body)) {
-    if (event === 'stdout') process.stdout.write(ExecOutputEvent.parse(JSON.parse(data)).data)
-    if (event === 'stderr') process.stderr.write(ExecOutputEvent.parse(JSON.parse(data)).data)
-    if (event === 'error') throw problemError(data)
-    if (event === 'exit') return endOf(ExecExitEvent.parse(JSON.parse(data)))
-  }
-  throw new HoldfastError('server_unreachable', 'the server ended the stream before it said how the command ended')
-}
-
-function endOf(exit: ExecExitEvent): number {
-  if (exit.session.notice !== undefined) process.stderr.write(`holdfast: ${exit.session.notice}\n`)
-  if (exit.status === 'lost') process.stderr.write('holdfast: contact with the sandbox was lost; how the command ended is not known\n')
-  if (exit.status === 'lost') return EXIT_OWN_FAILURE
-  return exitCodeOf({ exitCode: exit.exit_code, signal: exit.signal, timedOut: exit.status === 'timed_out' })
-}
-
-/** The server's own sentence and code; something that is no problem document is a server that is not ours. */
-function problemError(body: string): HoldfastError {
-  try {
-    const problem: unknown = JSON.parse(body)
-    if (isProblem(problem)) return new HoldfastError(problem.code, problem.title, problem.details)
-  } catch {
-    // Not JSON: told below.
-  }
-  return new HoldfastError('server_unreachable', `the server answered with something that is not Holdfast’s: ${body.slice(0, 100)}`)
-}
-
-function isProblem(value: unknown): value is Pick<Problem, 'code' | 'title' | 'details'> {
-  if (typeof value !== 'object' || value === null || !('code' in value) || !('title' in value) || !('details' in value)) return false
-  const { code, title, details } = value
-  return typeof code === 'string' && Object.hasOwn(ERRORS, code) && typeof title === 'string' && typeof details === 'object'
 }

@@ -4,6 +4,8 @@
 import { once } from 'node:events'
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ExecExit, Execution, OutputChunk, TerminalSize } from '@holdfast/server'
+import { isBrokenPipe } from '../exit-code.ts'
+import { setRaw } from '../terminal/raw-mode.ts'
 
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const
 
@@ -70,18 +72,14 @@ function sendStdin(execution: Execution): () => void {
 }
 
 function followTerminal(execution: Execution): () => void {
-  const { stdin, stdout } = process
+  const { stdout } = process
   const resize = () => void execution.resize(currentSize()).catch(() => {})
-  if (stdin.isTTY) stdin.setRawMode(true)
+  setRaw(true)
   stdout.on('resize', resize)
   return () => {
-    if (stdin.isTTY) stdin.setRawMode(false)
+    setRaw(false)
     stdout.off('resize', resize)
   }
-}
-
-function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }
 
 /** Throws unless `-t` has a terminal to show. */

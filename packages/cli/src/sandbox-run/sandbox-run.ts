@@ -2,9 +2,9 @@
 import { checkExecRequest, loadConfig, parseBackendWish } from '@holdfast/server'
 import type { ConfigFlags, ExecRequest, LiveSandbox } from '@holdfast/server'
 import { EXIT_OWN_FAILURE, exitCodeOf } from '../exit-code.ts'
-import { parseEnvironment, parseMount, parseTimeoutMs } from '../sandbox-run/arguments.ts'
-import { withOneSandbox } from '../sandbox-run/one-sandbox.ts'
-import { relay, terminalSize } from '../sandbox-run/relay.ts'
+import { parseEnvironment, parseMount, parseTimeoutMs } from './arguments.ts'
+import { withOneSandbox } from './one-sandbox.ts'
+import { relay, terminalSize } from './relay.ts'
 
 export interface SandboxRunOptions {
   readonly backend?: string
@@ -21,7 +21,7 @@ export interface SandboxRunOptions {
   readonly tty?: true
 }
 
-export async function sandboxRun(argv: readonly string[], options: SandboxRunOptions): Promise<void> {
+export async function sandboxRun(argv: readonly string[], options: SandboxRunOptions): Promise<number> {
   // Everything is checked before anything is made.
   if (options.backend !== undefined) parseBackendWish(options.backend)
   const config = loadConfig(configFlags(options))
@@ -34,7 +34,7 @@ export async function sandboxRun(argv: readonly string[], options: SandboxRunOpt
 
   const interrupted = new AbortController()
   const stop = interruptedBy(interrupted)
-  process.exitCode = await withOneSandbox({ config, image: options.image, mounts }, interrupted.signal, async (sandbox: LiveSandbox) => {
+  return withOneSandbox({ config, image: options.image, mounts }, interrupted.signal, async (sandbox: LiveSandbox) => {
     stop.release()
     const { stdin: _, ...terminalRequest } = request
     const execution = size === null ? await sandbox.inside.exec(request) : await sandbox.inside.pty({ ...terminalRequest, size })

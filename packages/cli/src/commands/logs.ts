@@ -1,0 +1,86 @@
+/** `holdfast logs`: what a command or a process printed, as far as it is kept, and what it prints from now on. */
+import type { Command } from 'commander'
+import type { Execution } from '@holdfast/sdk'
+import { openClient } from '../client.ts'
+import { note } from '../failure.ts'
+import { findExecution } from '../find-execution.ts'
+import { findSession } from '../find-session.ts'
+import { wholeNumber } from '../flags/parse.ts'
+import { withServer } from '../flags/server-flags.ts'
+import type { ServerFlags } from '../flags/server-flags.ts'
+import { takeSession, withSession } from '../flags/session-flags.ts'
+import type { SessionFlags } from '../flags/session-flags.ts'
+import { interruption } from '../interruption.ts'
+import { write } from '../output/print.ts'
+import { isRecord, plainRead } from '../plain-read.ts'
+
+interface LogsFlags extends ServerFlags, SessionFlags {
+  readonly follow?: true
+  readonly after: number
+}
+
+export function addLogs(program: Command): void {
+  const logs = program
+    .command('logs')
+    .description('print what a command or a process printed, as far as it is kept (at least the last MiB)')
+    .argument('<names...>', 'the session, then the execution’s id or the process’s name')
+    .usage('[options] <session> <execution|process>')
+    .option('-f, --follow', 'go on with what it prints, until it ends')
+    .option('--after <bytes>', 'only what it printed after so many bytes', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast logs demo exe_4k2m…
+  holdfast logs -f demo web
+  holdfast logs -f --scope chat --var launcher_type=group --var launcher_id=123456 web
+
+Its stdout goes to stdout and its stderr to stderr, byte for byte.`,
+    )
+  withServer(withSession(logs)).action(async (names: readonly string[], flags: LogsFlags) => {
+    const { name, rest } = takeSession(names, flags, ['execution'])
+    const execution = await findExecution(await findSession(await openClient(flags), name), rest[0] ?? '')
+    await (flags.follow === true ? follow(execution, flags.after) : printKept(execution, flags))
+  })
+}
+
+async function follow(execution: Execution, after: number): Promise<void> {
+  const stop = interruption()
+  try {
+    for await (const event of execution.output({ after, signal: stop.signal })) {
+      if (event.type === 'gap') tellGap(event.skippedBytes)
+      else if (event.type !== 'exit') await write(event.bytes, event.type === 'stdout' ? process.stdout : process.stderr)
+    }
+  } catch (error) {
+    stop.settle(error)
+  } finally {
+    stop.end()
+  }
+}
+
+/** Up to what was printed when it was asked for; a program that prints on and on is not waited for. */
+async function printKept({ sessionId, id }: Execution, flags: LogsFlags): Promise<void> {
+  let after = flags.after
+  let last: number | null = null
+  do {
+    const path = `/v1/sessions/${sessionId}/executions/${id}/output`
+    const page = await plainRead(flags, path, { after, encoding: 'base64' })
+    if (numberOf(page['skipped_bytes']) > 0) tellGap(numberOf(page['skipped_bytes']))
+    for (const piece of Array.isArray(page['items']) ? page['items'].filter(isRecord) : [])
+      await write(
+        Buffer.from(typeof piece['data'] === 'string' ? piece['data'] : '', 'base64'),
+        piece['channel'] === 'stderr' ? process.stderr : process.stdout,
+      )
+    last ??= numberOf(page['end_seq'])
+    if (numberOf(page['seq']) <= after) return
+    after = numberOf(page['seq'])
+  } while (after < last)
+}
+
+export function tellGap(skippedBytes: number): void {
+  note(`${skippedBytes} bytes of its output are not kept any more`)
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}

@@ -1,0 +1,102 @@
+/**
+ * A server as a person starts it, `holdfast up` in a process of its own, and this program beside it as a person uses it.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+
+export const PROGRAM = join(import.meta.dirname, '../../bin/holdfast.mjs')
+
+export interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+  readonly bytes: Buffer
+}
+
+export interface RealServer {
+  readonly home: string
+  readonly url: string
+  /** Everything that `up` said. */
+  readonly said: () => string
+  readonly process: ChildProcess
+  readonly environment: NodeJS.ProcessEnv
+  /** Runs this program to its end. */
+  holdfast(args: readonly string[], input?: string | Uint8Array, environment?: NodeJS.ProcessEnv): Promise<Ran>
+  /** Starts it, to be spoken to. */
+  start(args: readonly string[]): ChildProcess
+  /** Ends it as Ctrl-C does, or in another way. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+  /** On the same home and the same port. */
+  again(): Promise<RealServer>
+}
+
+export async function realServer(settings: NodeJS.ProcessEnv): Promise<RealServer> {
+  return startOn(mkdtempSync(join(tmpdir(), 'holdfast-cli-')), 0, settings)
+}
+
+export function removeHome({ home }: RealServer): void {
+  rmSync(home, { recursive: true, force: true })
+}
+
+/** What a test's own environment says about servers must not reach those under test. */
+function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(HOLDFAST_|npm_|NO_COLOR|FORCE_COLOR)/.test(name)))
+}
+
+async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv): Promise<RealServer> {
+  // Many short runs of the same sources: what the first one compiled serves the others.
+  const base = {
+    ...withoutOurs(process.env),
+    // The last stop of a test must leave nothing that runs.
+    HOLDFAST_SESSIONS_ON_STOP: 'suspend',
+    ...settings,
+    HOLDFAST_HOME: home,
+    NODE_COMPILE_CACHE: join(home, 'compiled'),
+  }
+  const child = spawn(process.execPath, [PROGRAM, 'up'], {
+    env: { ...base, HOLDFAST_PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  const ready = Promise.withResolvers<string>()
+  const hear = (text: string) => {
+    said += text
+    const [, url] = /ready at (http:\S+)[^]*Ctrl-C stops/.exec(said) ?? []
+    if (url !== undefined) ready.resolve(url)
+  }
+  child.stdout.setEncoding('utf8').on('data', hear)
+  child.stderr.setEncoding('utf8').on('data', hear)
+  child.once('exit', (code) => ready.reject(new Error(`the server ended with ${code}: ${said}`)))
+  const url = await ready.promise
+  const environment = { ...base, HOLDFAST_URL: url, HOLDFAST_API_KEY: readFileSync(join(home, 'admin.key'), 'utf8').trim() }
+  const start = (args: readonly string[], more: NodeJS.ProcessEnv = {}) =>
+    spawn(process.execPath, [PROGRAM, ...args], { env: { ...environment, ...more } })
+  return {
+    home,
+    url,
+    said: () => said,
+    process: child,
+    environment,
+    start,
+    async holdfast(args, input = '', more = {}) {
+      const run = start(args, more)
+      run.stdin.on('error', () => undefined)
+      run.stdin.end(input)
+      const [bytes, errors] = await Promise.all([buffer(run.stdout), buffer(run.stderr), once(run, 'close')])
+      return { code: run.exitCode, stdout: bytes.toString('utf8'), stderr: errors.toString('utf8'), bytes }
+    },
+    async stop(signal = 'SIGINT') {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      await exited
+      return child.exitCode
+    },
+    again: () => startOn(home, Number(new URL(url).port), settings),
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * From what a person calls an execution to the execution: its id, or the name of a process.
+ */
+import type { Execution, Session } from '@holdfast/sdk'
+
+const ID = /^exe_[0-9a-z]{8,}$/i
+
+export async function findExecution(session: Session, name: string): Promise<Execution> {
+  return ID.test(name) ? session.commands.connect(name) : (await session.processes.get(name)).execution
+}

@@ -1,0 +1,35 @@
+/** Flags to values, or a sentence that says what is wanted. */
+import { expect, test } from 'vitest'
+import { assignment, byteSizeOrNone, commandTime, duration, durationOrNone, orNull, wholeNumber } from './parse.ts'
+
+test.each([
+  ['90', 90],
+  ['90s', 90],
+  ['5m', 300],
+  ['2h', 7200],
+  ['7d', 604_800],
+])('%s is %d seconds', (text, seconds) => expect(duration(text)).toBe(seconds))
+
+test.each(['', '-1', '1.5h', '5 m', 'soon', '5w'])('%j is no time', (text) => expect(() => duration(text)).toThrow('such as 90, 90s, 5m'))
+
+test('none lifts a limit, and nothing given is nothing asked for', () => {
+  expect([orNull(durationOrNone('none')), orNull(durationOrNone('5m')), orNull(undefined)]).toEqual([null, 300, undefined])
+})
+
+test('sizes have units', () => {
+  expect(['512', '512k', '512m', '2G', '1GiB', 'none'].map(byteSizeOrNone)).toEqual([512, 524_288, 536_870_912, 2 ** 31, 2 ** 30, 'none'])
+  for (const text of ['', 'm', '1.5g', '-1']) expect(() => byteSizeOrNone(text)).toThrow('such as 512m or 2g')
+})
+
+test('a value may hold equals signs, a name may not be empty', () => {
+  expect(assignment('A=b=c', undefined)).toEqual({ A: 'b=c' })
+  expect(assignment('B=', { A: '1' })).toEqual({ A: '1', B: '' })
+  for (const text of ['=x', 'A']) expect(() => assignment(text, undefined)).toThrow('name=value')
+})
+
+test('numbers and command times have bounds', () => {
+  expect(wholeNumber(1, 10)('10')).toBe(10)
+  for (const text of ['0', '11', '1e1', '']) expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10')
+  expect(commandTime('1.5')).toBe(1500)
+  for (const text of ['0', '3601', 'soon']) expect(() => commandTime(text)).toThrow('at most 3600')
+})

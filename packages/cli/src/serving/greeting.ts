@@ -1,0 +1,56 @@
+/**
+ * What `holdfast up` says when the server is ready: where it is, what it found, and two lines to try.
+ */
+import type { RunningServer } from '@holdfast/server'
+
+export interface GreetingWords {
+  /** How this program is started here. */
+  readonly program: string
+  readonly onStop: 'keep' | 'suspend'
+  /** What a call from another terminal needs before and after the program's name. */
+  readonly calls: { readonly before: string; readonly after: string }
+}
+
+export type Greeted = Pick<RunningServer, 'url' | 'chosen' | 'newKey' | 'keyFile'> & {
+  readonly plane: { readonly recovered: RunningServer['plane']['recovered'] }
+}
+
+const LIMITED = ['cpus', 'memory', 'pids'] as const
+
+export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { program, onStop, calls }: GreetingWords): string {
+  const key = keyFile === null ? '$HOLDFAST_API_KEY' : `$(cat ${keyFile})`
+  const { limits, reasons } = chosen.capabilities
+  const unlimited = LIMITED.filter((name) => !limits[name]).map(
+    (name) =>
+      `this backend cannot limit ${name} here, so sandboxes are refused until HOLDFAST_LIMITS_${name.toUpperCase()}=none or: ${reasons[name] ?? 'see holdfast doctor'}`,
+  )
+  const body = '{"scope":"chat","variables":{"launcher_type":"group","launcher_id":"123456"},"argv":["python3","-c","print(6*7)"]}'
+  const chat = '--scope chat --var launcher_type=group --var launcher_id=123456'
+  return [
+    ...chosen.passedOver.map((why) => `passed over ${why}`),
+    `holdfast is ready at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
+    ...(newKey === null ? [] : [`admin key, shown only now: ${newKey}`]),
+    ...(keyFile === null ? [] : [`the key is kept in ${keyFile}`]),
+    `the API is described at ${url}/docs`,
+    ...recoveredWords(plane.recovered),
+    ...unlimited,
+    '',
+    'Run Python for the chat group_123456, with curl or with this program:',
+    `  curl -s ${url}/v1/exec -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${body}'`,
+    `  ${calls.before}${program} exec${calls.after} ${chat} -- python3 -c 'print(6*7)'`,
+    '',
+    onStop === 'keep'
+      ? 'Ctrl-C stops the server; sandboxes and what runs in them go on, and the next start finds them again.'
+      : 'Ctrl-C stops the server and removes its sandboxes; workspaces stay.',
+    '',
+  ].join('\n')
+}
+
+function recoveredWords({ sessions, reattached, lost }: RunningServer['plane']['recovered']): readonly string[] {
+  if (sessions === 0) return []
+  const parts = [
+    ...(reattached === 0 ? [] : [`${reattached} with what ran in ${reattached === 1 ? 'it' : 'them'}`]),
+    ...(lost === 0 ? [] : [`${lost} whose sandbox is gone`]),
+  ]
+  return [`took up ${sessions} ${sessions === 1 ? 'session' : 'sessions'} from before${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`]
+}
