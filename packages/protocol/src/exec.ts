@@ -37,10 +37,19 @@ export const ExecBody = z
     /** Or what the key is made from. */
     ...ScopeRequest.shape,
     ...CommandShape,
-    timeout_ms: TimeoutMs.default(DEFAULT_TIMEOUT_MS),
+    /** `null`, for a stream only: for as long as its caller attends it. */
+    timeout_ms: TimeoutMs.nullable().default(DEFAULT_TIMEOUT_MS),
+    /** For a stream only: its stdin stays open for later input, by the id that `started` tells. */
+    interactive: z.boolean({ error: 'must be true or false' }).default(false),
+    /** Of a stream: `text` replaces what is not UTF-8, `base64` is byte for byte. */
+    encoding: z.enum(['text', 'base64'], { error: 'must be "text" or "base64"' }).default('text'),
     ...SandboxWish.shape,
   })
   .refine(namesOneCommand, ONE_COMMAND)
+  .refine(({ stdin, interactive }) => stdin === undefined || !interactive, {
+    error: 'is the whole input; leave it out for one that is interactive',
+    path: ['stdin'],
+  })
   .refine(({ session, session_id, scope, variables }) => namesOne(session, session_id, scope ?? variables), {
     error: 'give exactly one of session (a key), session_id, and scope with its variables',
     path: ['session'],

@@ -5,6 +5,7 @@
  * takes its time slows the program down.
  */
 import type { ExecBodyInput, ExecExitEvent, ExecOutputEvent, ExecResult, ExecStartedEvent } from '@holdfast/protocol'
+import { fromBase64 } from './base64.ts'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { commandExit, commandResult } from './command-result.ts'
@@ -31,20 +32,26 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
   /** Text is run by `/bin/sh -c`; a list is a program and its arguments, run as it is. */
   readonly command: Command
   readonly stdin?: string | undefined
-  /** The command's time: 30 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. */
-  readonly timeoutMs?: number | undefined
+  /** Its stdin stays open, for `write` of the execution that `onStarted` names. */
+  readonly interactive?: boolean | undefined
+  /** The command's time: 30 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. `null`, for one that is watched: no end. */
+  readonly timeoutMs?: number | null | undefined
   /** Ends the call, and kills the command. */
   readonly signal?: AbortSignal | undefined
   /** The command is waited for until this returns. */
   readonly onStdout?: ((text: string) => void | Promise<void>) | undefined
   readonly onStderr?: ((text: string) => void | Promise<void>) | undefined
+  /** The same byte for byte, in place of the two above. */
+  readonly onOutput?: ((piece: { readonly type: 'stdout' | 'stderr'; readonly bytes: Uint8Array }) => void | Promise<void>) | undefined
   /** When it has started. */
   readonly onStarted?: ((started: { readonly executionId: string; readonly session: SessionView }) => void) | undefined
 }
 
 export function execute(transport: Transport, options: ExecOptions): Promise<CommandResult> {
-  const { onStdout, onStderr, onStarted } = options
-  return (onStdout ?? onStderr ?? onStarted) === undefined ? executeWhole(transport, options) : executeStreaming(transport, options)
+  const { onStdout, onStderr, onOutput, onStarted } = options
+  return (onStdout ?? onStderr ?? onOutput ?? onStarted) === undefined
+    ? executeWhole(transport, options)
+    : executeStreaming(transport, options)
 }
 
 async function executeWhole(transport: Transport, options: ExecOptions): Promise<CommandResult> {
@@ -57,15 +64,22 @@ async function executeStreaming(transport: Transport, options: ExecOptions): Pro
   const request = { method: 'POST', path: '/v1/exec', json: execBody(options), headers, isOnce: true, ...waitingOf(options) } as const
   const answer = await transport.open(request)
   const captures = { stdout: createTextCapture(), stderr: createTextCapture() }
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
   try {
     for await (const { event, data } of answer.events()) {
       if (event === 'started') {
         const started = parsed<ExecStartedEvent>(data)
         options.onStarted?.({ executionId: started.execution_id, session: sessionView(started.session) })
       } else if (event === 'stdout' || event === 'stderr') {
-        const text = parsed<ExecOutputEvent>(data).data
-        captures[event].add(text)
-        await (event === 'stdout' ? options.onStdout : options.onStderr)?.(text)
+        const sent = parsed<ExecOutputEvent>(data).data
+        if (options.onOutput !== undefined) {
+          const bytes = fromBase64(sent)
+          captures[event].add(decoders[event].decode(bytes, { stream: true }))
+          await options.onOutput({ type: event, bytes })
+        } else {
+          captures[event].add(sent)
+          await (event === 'stdout' ? options.onStdout : options.onStderr)?.(sent)
+        }
       } else if (event === 'exit') {
         const exit = parsed<ExecExitEvent>(data)
         return { ...commandExit(exit), session: sessionView(exit.session), ...outputOf(captures) }
@@ -84,7 +98,7 @@ export function outputOf({ stdout, stderr }: Captures) {
 }
 
 function execBody(options: ExecOptions): ExecBodyInput {
-  const { key, sessionId, scope, variables, command, stdin, timeoutMs } = options
+  const { key, sessionId, scope, variables, command, stdin, interactive, onOutput, timeoutMs } = options
   return {
     ...(key === undefined ? {} : { session: key }),
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
@@ -92,13 +106,15 @@ function execBody(options: ExecOptions): ExecBodyInput {
     ...(variables === undefined ? {} : { variables }),
     ...commandFields(command, options),
     ...(stdin === undefined ? {} : { stdin }),
+    ...(interactive === undefined ? {} : { interactive }),
+    ...(onOutput === undefined ? {} : { encoding: 'base64' }),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     ...sandboxFields(options),
   }
 }
 
 function waitingOf({ signal, timeoutMs = DEFAULT_COMMAND_MS }: ExecOptions): CallOptions {
-  return callOf({ signal, timeoutMs: timeoutMs + PREPARATION_MS })
+  return callOf({ signal, timeoutMs: (timeoutMs ?? Infinity) + PREPARATION_MS })
 }
 
 /** The data of an event of the server's, taken at its word. */

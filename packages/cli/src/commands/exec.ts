@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 import type { StartOptions } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
 import { attended } from '../exec/attended.ts'
-import { fed } from '../exec/fed.ts'
 import { inputOf } from '../exec/input.ts'
 import { stopSignals } from '../exec/stop-signals.ts'
 import { targetOf, useSession } from '../find-session.ts'
@@ -32,9 +31,6 @@ interface ExecFlags extends ServerFlags, SessionFlags, SandboxWishFlags {
   readonly detach?: true
   readonly name?: string
 }
-
-/** As long as the server lets a command be attended. */
-const LONGEST_MS = 3_600_000
 
 export function addExec(program: Command): void {
   const exec = program
@@ -101,20 +97,13 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
       stop.end()
       return terminalEnd(await visit((visiting) => session.pty.connect(id, { ...visiting, size })), `holdfast attach ${session.id} ${id}`)
     }
-    const input = flags.stdin ? await inputOf(flags.interactive === true) : ({ kind: 'none' } as const)
-    if (input.kind === 'stream') {
-      const session = await useSession(holdfast, name, wish)
-      const execution = await session.commands.start(command, { ...options, interactive: true, signal: stop.leaving })
-      const code = await fed(session, execution, input.pieces, stop)
-      return stop.exitCode ?? code
-    }
+    const pieces = flags.stdin ? inputOf(flags.interactive === true) : null
     const target = await targetOf(
       holdfast,
       name,
       Object.values(wish).some((value) => value !== undefined),
     )
-    const stdin = input.kind === 'text' ? input.text : undefined
-    const code = await attended(holdfast, { ...target, ...wish, ...options, command, stdin, timeoutMs: flags.timeout ?? LONGEST_MS }, stop)
+    const code = await attended(holdfast, { ...target, ...wish, ...options, command, timeoutMs: flags.timeout ?? null }, pieces, stop)
     return stop.exitCode ?? code
   } catch (error) {
     if (stop.exitCode !== null) return stop.exitCode

@@ -3,7 +3,7 @@
  */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
-import { realServer, removeHome } from './real-server.ts'
+import { realServer, removeServer } from './real-server.ts'
 import type { RealServer } from './real-server.ts'
 
 /** `server` gives the one that runs now. A test that starts it anew puts the new one in its place. */
@@ -27,8 +27,7 @@ export function onBubblewrap(name: string, suite: (stage: () => Stage) => void, 
       })
       afterAll(async () => {
         if (stage === null) return
-        await stage.server.stop()
-        removeHome(stage.server)
+        await removeServer(stage.server)
       })
       suite(() => {
         if (stage === null) throw new Error('the server has not started')

@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { Holdfast } from '@holdfast/sdk'
 
 export const PROGRAM = join(import.meta.dirname, '../../bin/holdfast.mjs')
 
@@ -39,8 +40,12 @@ export async function realServer(settings: NodeJS.ProcessEnv): Promise<RealServe
   return startOn(mkdtempSync(join(tmpdir(), 'holdfast-cli-')), 0, settings)
 }
 
-export function removeHome({ home }: RealServer): void {
-  rmSync(home, { recursive: true, force: true })
+/** With everything that runs in its sessions: a sandbox with work in it outlives its server. */
+export async function removeServer(server: RealServer): Promise<void> {
+  const client = new Holdfast({ url: server.url, apiKey: server.environment['HOLDFAST_API_KEY'] })
+  for await (const { id } of client.sessions.list({ state: ['pending', 'idle', 'active'] })) await (await client.sessions.get(id)).cancel()
+  await server.stop()
+  rmSync(server.home, { recursive: true, force: true })
 }
 
 /** What a test's own environment says about servers must not reach those under test. */
@@ -52,7 +57,7 @@ async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv):
   // Many short runs of the same sources: what the first one compiled serves the others.
   const base = {
     ...withoutOurs(process.env),
-    // The last stop of a test must leave nothing that runs.
+    // What is idle when it stops goes with it.
     HOLDFAST_SESSIONS_ON_STOP: 'suspend',
     ...settings,
     HOLDFAST_HOME: home,

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { createProgram } from '../program.ts'
 import { DOCUMENT, readDocument, withOutputs, withVerbs } from './document.ts'
 import { lineRunner } from './line-runner.ts'
-import { realServer, removeHome } from './real-server.ts'
+import { realServer, removeServer } from './real-server.ts'
 
 const server = await realServer({ HOLDFAST_BACKEND: 'bubblewrap' })
 const lines = lineRunner(server)
@@ -13,6 +13,5 @@ try {
   writeFileSync(DOCUMENT, await withOutputs(withVerbs(readDocument(), createProgram()), lines.run))
 } finally {
   lines.end()
-  await server.stop()
-  removeHome(server)
+  await removeServer(server)
 }

@@ -8,10 +8,12 @@ import type { z } from 'zod'
 import type { Command } from '../../sessions/executions/command.ts'
 
 type WireCommand = Pick<ExecBody, 'command' | 'argv' | 'cwd' | 'env'> &
-  Partial<Pick<z.output<typeof StartExecutionBody>, 'stdin' | 'timeout_ms' | 'interactive' | 'terminal'>>
+  Partial<Pick<z.output<typeof StartExecutionBody>, 'stdin' | 'interactive' | 'terminal'>> & {
+    readonly timeout_ms?: number | null | undefined
+  }
 
 export function commandOf({ command, argv, timeout_ms: timeoutMs, cwd, env, stdin, interactive, terminal }: WireCommand): Command {
-  return { argv: argv ?? ['/bin/sh', '-c', command ?? ''], cwd, env, stdin, interactive, terminal, timeoutMs }
+  return { argv: argv ?? ['/bin/sh', '-c', command ?? ''], cwd, env, stdin, interactive, terminal, timeoutMs: timeoutMs ?? undefined }
 }
 
 /** What can keep a command from being started in a session that exists. */

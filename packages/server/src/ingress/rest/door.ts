@@ -7,7 +7,7 @@
  * looked at), how often its holder asks, the right where it does not depend on a session, the path and the query, the body up to its limit,
  * If-Match, the Idempotency-Key; then the handler. What is public is not counted: it is answered from memory.
  */
-import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { Hono } from 'hono'
 import type { Context } from 'hono'
 import type { AuthenticateRequest } from '../../access/authenticate.ts'
@@ -193,7 +193,8 @@ async function unlessLeft(perform: Prepared['perform'], { signal }: Visit): Prom
   try {
     return await perform()
   } catch (error) {
-    if (!signal.aborted || isHoldfastError(error)) throw error
+    // A refusal is one all the same; what broke because it was left is not.
+    if (!signal.aborted || (isHoldfastError(error) && ERRORS[error.code].status < 500)) throw error
     throw new HoldfastError('request_cancelled', 'the caller left before the answer', {}, { cause: error })
   }
 }

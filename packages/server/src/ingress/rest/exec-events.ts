@@ -6,44 +6,45 @@
  * A failure before the command started is an ordinary problem response; later ones are told in-band, so a stream that just
  * stops is never mistaken for success. A reader who is slow slows the program down; one who leaves cancels it.
  */
-import { StringDecoder } from 'node:string_decoder'
 import type { ExecOutputEvent, ExecStartedEvent } from '@holdfast/protocol'
 import type { OutputChunk } from '../../guest/inside.ts'
 import type { Started } from '../../sessions/running.ts'
 import { openEventStream } from './event-stream.ts'
 import type { EventStream } from './event-stream.ts'
 import { exitEvent } from './exit-event.ts'
+import { outputEncoder } from './output-page.ts'
+import type { OutputEncoding, OutputPiece } from './output-page.ts'
 import type { Visit } from './route.ts'
 
 type Run = <T>(attend: (started: Started) => Promise<T>) => Promise<T>
 
-export async function executionEvents(run: Run, visit: Visit): Promise<Response> {
+export async function executionEvents(run: Run, visit: Visit, encoding: OutputEncoding): Promise<Response> {
   const response = Promise.withResolvers<Response>()
   // `run` ends only after the last event; the response is needed as soon as the command has started.
   run(async (started) => {
     const stream = openEventStream(visit)
     response.resolve(stream.response)
-    await relay(started, stream, visit)
+    await relay(started, stream, visit, encoding)
   }).catch(response.reject)
   return response.promise
 }
 
-async function relay(started: Started, stream: EventStream, visit: Visit): Promise<void> {
-  const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
+async function relay(started: Started, stream: EventStream, visit: Visit, encoding: OutputEncoding): Promise<void> {
+  const encoder = outputEncoder(encoding)
   let lastSeq = 0
   const opening: ExecStartedEvent = { execution_id: started.executionId, session: started.session }
   try {
     await stream.send({ event: 'started', data: opening })
-    const end = await started.finish(({ channel, bytes, seq }: OutputChunk) => {
-      lastSeq = seq
-      const data = decoders[channel].write(bytes)
+    const send = ({ channel, data, seq }: OutputPiece) => {
       const event: ExecOutputEvent = { data, seq }
-      return data === '' ? undefined : stream.send({ event: channel, data: event })
-    })
-    for (const channel of ['stdout', 'stderr'] as const) {
-      const rest = decoders[channel].end()
-      if (rest !== '') await stream.send({ event: channel, data: { data: rest, seq: lastSeq } })
+      return stream.send({ event: channel, data: event })
     }
+    const end = await started.finish((chunk: OutputChunk) => {
+      lastSeq = chunk.seq
+      const [piece] = encoder.piece(chunk)
+      return piece === undefined ? undefined : send(piece)
+    })
+    for (const piece of encoder.rest(lastSeq)) await send(piece)
     await stream.send({ event: 'exit', data: exitEvent(started, end) })
   } catch (error) {
     await stream.send({ event: 'error', data: visit.problemOf(error) })

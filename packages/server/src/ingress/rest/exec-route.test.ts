@@ -129,7 +129,13 @@ describe('what exec takes', () => {
       target: { key: { key: 's' }, wish: { network: 'on' } },
       request: { command: { argv: ['/bin/sh', '-c', 'echo $HOME'], timeoutMs: 5 } },
     })
-    expect(calls[1]?.request.command).toEqual({ argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x', timeoutMs: 30_000 })
+    expect(calls[1]?.request.command).toMatchObject({
+      argv: ['echo', '$HOME'],
+      cwd: '/tmp',
+      env: { A: '1' },
+      stdin: 'x',
+      timeoutMs: 30_000,
+    })
   })
 
   test('a session is named by its id, by a key, or by a scope and its variables', async () => {
@@ -307,6 +313,28 @@ describe('exec as a stream of events', () => {
       ['stderr', { data: 'c', seq: 4 }],
       ['exit', expect.objectContaining({ exit_code: 0, status: 'completed', execution_id: 'exe_1' })],
     ])
+  })
+
+  test('with base64 every byte is as it was, and a command may be fed and have no end', async () => {
+    const { exec, calls } = door({
+      chunks: [
+        ['stdout', Buffer.of(0x61, 0xff)],
+        ['stderr', Buffer.of(0xc3)],
+      ],
+    })
+    const wish = { session: 'k', command: 'x', encoding: 'base64', interactive: true, timeout_ms: null }
+    const events = await (await exec(wish, { accept: 'text/event-stream' })).text()
+    expect(events).toContain(`"data":"${Buffer.of(0x61, 0xff).toString('base64')}"`)
+    expect(events).toContain(`"data":"${Buffer.of(0xc3).toString('base64')}"`)
+    expect(calls[0]?.request.command).toMatchObject({ interactive: true, timeoutMs: undefined })
+  })
+
+  test.each([{ encoding: 'base64' }, { interactive: true }, { timeout_ms: null }])('%j is refused for one document', async (wish) => {
+    const response = await door().exec({ session: 'k', command: 'x', ...wish })
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: 400,
+      body: { details: { problems: [{ field: Object.keys(wish)[0] }] } },
+    })
   })
 
   test('a character cut between two chunks arrives whole, an unfinished one is replaced at the end', async () => {

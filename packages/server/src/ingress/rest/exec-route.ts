@@ -3,7 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { CAPTURE_BYTES, ExecBody, ExecResult } from '@holdfast/protocol'
+import { CAPTURE_BYTES, ExecBody, ExecResult, HoldfastError } from '@holdfast/protocol'
 import { OutputCapture } from '../../sessions/output-capture.ts'
 import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { Running, Started, Target } from '../../sessions/running.ts'
@@ -34,13 +34,22 @@ export function execRoutes({ commands, scopes }: ExecNeeds): readonly Route[] {
       errors: [...CREATE_ERRORS, ...START_ERRORS],
       async handle(call) {
         const { body } = call
+        if (!wantsEvents(call)) checkPlain(body)
         const request = { command: commandOf(body), expectedIncarnation: body.expected_incarnation }
         const run = <T>(attend: (started: Started) => Promise<T>) =>
           commands.run(call.caller, targetOf(body, scopes), request, call.signal, attend)
-        return wantsEvents(call) ? executionEvents(run, call) : { status: 200, body: await run(captured) }
+        return wantsEvents(call) ? executionEvents(run, call, body.encoding) : { status: 200, body: await run(captured) }
       },
     }),
   ]
+}
+
+/** One document cannot say what only a stream can. */
+function checkPlain({ timeout_ms: timeoutMs, interactive, encoding }: ExecBody): void {
+  const field = timeoutMs === null ? 'timeout_ms' : interactive ? 'interactive' : encoding === 'base64' ? 'encoding' : null
+  if (field === null) return
+  const problem = 'this value goes with Accept: text/event-stream'
+  throw new HoldfastError('invalid_request', `${field}: ${problem}`, { problems: [{ field, problem }] })
 }
 
 function targetOf({ session, session_id: id, scope, variables, image, network, limits }: ExecBody, scopes: ScopePolicy): Target {

@@ -13,7 +13,14 @@ import { paramsIn } from './route-table.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** What every route can answer, and what every one behind a key can. */
-const EVERYWHERE: readonly ErrorCode[] = ['invalid_request', 'host_refused', 'origin_refused', 'store_unavailable', 'internal']
+const EVERYWHERE: readonly ErrorCode[] = [
+  'invalid_request',
+  'host_refused',
+  'origin_refused',
+  'headers_too_large',
+  'store_unavailable',
+  'internal',
+]
 const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found', 'rate_limited', 'identity_provider_unavailable']
 const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'request_stalled']
 const WITH_BYTES: readonly ErrorCode[] = ['request_cancelled', 'request_stalled']
@@ -92,8 +99,8 @@ function parametersOf({ method, path, query, params, headers = {}, authorization
   const { properties: inPath = {} } = z.toJSONSchema(params, INPUT)
   const { properties: inQuery = {}, required = [] } = z.toJSONSchema(query, INPUT)
   return [
-    ...paramsIn(path).map((name) => ({ name, in: 'path', required: true, schema: inPath[name] ?? {} })),
-    ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema })),
+    ...paramsIn(path).map((name) => ({ name, in: 'path', required: true, schema: tidy(inPath[name] ?? {}) })),
+    ...Object.entries(inQuery).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema: tidy(schema) })),
     ...Object.entries(headers).map(([name, description]) => header(name, description)),
     ...(method === 'POST' ? [headerOf('IdempotencyKey')] : []),
     ...(ifMatch === undefined
@@ -190,8 +197,16 @@ function tidy(value: unknown): unknown {
     Object.entries(value)
       // A field that is called `id` is a schema, the id of a schema is text.
       .filter(([name, field]) => name !== '$schema' && name !== '$id' && (name !== 'id' || typeof field !== 'string'))
-      .map(([name, field]) => [name, name === '$ref' ? String(field).replace('__shared#/$defs/schema', 'Json') : tidy(field)]),
+      .map(([name, field]) => {
+        if (name === '$ref') return [name, String(field).replace('__shared#/$defs/schema', 'Json')]
+        return [name, name === 'pattern' && typeof field === 'string' ? portable(field) : tidy(field)]
+      }),
   )
+}
+
+/** Classes of Unicode and octal escapes are not understood everywhere; these mean the same. */
+function portable(pattern: string): string {
+  return pattern.replaceAll('\\P{Cc}', '[^\\u0000-\\u001f\\u007f-\\u009f]').replaceAll('\\0', '\\u0000')
 }
 
 /** The body of `POST /v1/sessions/{id}/release` is `PostSessionsIdReleaseBody`. */

@@ -26,19 +26,19 @@ export async function outputPage(
   return { items: [...items, ...encoder.rest(seq)], skipped_bytes: skippedBytes, seq, end_seq: output.seq }
 }
 
-type Piece = OutputPageView['items'][number]
+export type OutputPiece = OutputPageView['items'][number]
 
 export interface OutputEncoder {
   /** Nothing while a character is not whole. */
-  piece(chunk: OutputChunk): readonly Piece[]
+  piece(chunk: OutputChunk): readonly OutputPiece[]
   /** What was left of characters that never became whole. */
-  rest(seq: number): readonly Piece[]
+  rest(seq: number): readonly OutputPiece[]
 }
 
 /** Goes through one reading, so that a character that is cut between two chunks arrives whole. */
 export function outputEncoder(encoding: OutputEncoding): OutputEncoder {
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
-  const unlessEmpty = (piece: Piece) => (piece.data === '' ? [] : [piece])
+  const unlessEmpty = (piece: OutputPiece) => (piece.data === '' ? [] : [piece])
   return {
     piece({ channel, bytes, seq }) {
       const data = encoding === 'base64' ? Buffer.from(bytes).toString('base64') : decoders[channel].write(bytes)
