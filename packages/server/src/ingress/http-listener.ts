@@ -16,6 +16,10 @@ import { isStream, sendStream } from './send-stream.ts'
 
 type Bindings = HttpBindings | Http2Bindings
 
+/** How long connections may take to carry their last answer away before they are cut. */
+const FLUSH_MS = 500
+const IDLE_CHECK_MS = 10
+
 export interface HttpListener {
   readonly host: string
   readonly port: number
@@ -68,8 +72,13 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
     },
     async close() {
       server.close()
-      server.closeAllConnections()
+      server.closeIdleConnections()
+      // What was just answered is still on its way out.
+      const patience = setTimeout(() => server.closeAllConnections(), FLUSH_MS)
+      const letGo = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
       await closed.promise
+      clearInterval(letGo)
+      clearTimeout(patience)
     },
   }
 }

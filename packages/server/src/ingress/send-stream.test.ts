@@ -6,9 +6,9 @@ import type { HttpListener } from './http-listener.ts'
 let listener: HttpListener
 afterEach(() => listener.close())
 
-const serve = async (answer: () => Response) => {
+const serve = async (answer: (request: Request) => Response | Promise<Response>) => {
   listener = await listen(
-    () => answer(),
+    (request) => answer(request),
     (_request, socket) => socket.destroy(),
     '127.0.0.1',
     0,
@@ -56,6 +56,27 @@ test('a reader who leaves ends the source', async () => {
   await response.body?.getReader().read()
   leaving.abort()
   await left.promise
+})
+
+test('a reader who left before the beginning ends the source too', async () => {
+  const asked = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const left = Promise.withResolvers<void>()
+  const silent = new ReadableStream<Uint8Array>(
+    { pull: () => new Promise(() => undefined), cancel: () => left.resolve() },
+    { highWaterMark: 0 },
+  )
+  const url = await serve(async (request) => {
+    request.signal.addEventListener('abort', () => gone.resolve())
+    asked.resolve()
+    await gone.promise
+    return new Response(silent, { headers: BYTES })
+  })
+  const leaving = new AbortController()
+  const answer = fetch(url, { signal: leaving.signal }).catch(() => undefined)
+  await asked.promise
+  leaving.abort()
+  await Promise.all([answer, left.promise])
 })
 
 test('a reader who does not read is waited for', async () => {

@@ -28,5 +28,7 @@ export function sendStream({ status, headers, body }: Response, outgoing: Outgoi
   outgoing.writeHead(status, Object.fromEntries(headers))
   outgoing.flushHeaders?.()
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same class under two names
-  pipeline(Readable.fromWeb(body as ReadableStream<Uint8Array>), outgoing).catch(() => undefined)
+  const source = Readable.fromWeb(body as ReadableStream<Uint8Array>)
+  // To a reader who left before the beginning nothing can be piped, and then nobody else would leave the source.
+  pipeline(source, outgoing).catch(() => source.destroy())
 }

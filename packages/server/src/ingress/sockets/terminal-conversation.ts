@@ -39,10 +39,15 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
   const { signal } = over
   const [typing, ordering] = backlogs(socket)
 
+  /** What cannot be sent finds nobody there any more: the end of the socket follows by itself. */
   const send = (data: string | Uint8Array) =>
-    new Promise<void>((resolve, reject) => {
-      socket.send(data, (error) => (error ? reject(error) : resolve()))
-    }).then(seen)
+    new Promise<void>((resolve) => {
+      socket.send(data, (error) => {
+        if (error) over.abort()
+        else seen()
+        resolve()
+      })
+    })
   const say = (message: TerminalMessage) => send(JSON.stringify(message))
 
   function close(code: number): void {
@@ -53,7 +58,7 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
   function fail(reason: unknown, code: number): void {
     if (signal.aborted) return
     // Nobody is told twice, and one who has left is not told at all.
-    say({ type: 'error', problem: problemOf(reason) }).catch(() => undefined)
+    void say({ type: 'error', problem: problemOf(reason) })
     close(code)
   }
 
