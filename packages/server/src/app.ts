@@ -40,6 +40,8 @@ import { stateSources } from './telemetry/metrics/state-sources.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 
 const DRAIN_MS = 10_000
+/** For the last words to those whose commands were ended. */
+const FAREWELL_MS = 2_000
 
 export interface RunningServer {
   readonly url: string
@@ -166,7 +168,10 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     // Commands that are being answered end before their connections do.
     listener.stopAccepting()
     await sockets.close()
+    // Whoever does not read cannot be told of the end either, and would be waited for without one.
+    const cutting = setTimeout(() => void listener.close(), DRAIN_MS + FAREWELL_MS)
     await plane.close(DRAIN_MS)
+    clearTimeout(cutting)
     await endAll(endings)
     log.info('server-stopped')
   }
