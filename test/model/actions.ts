@@ -49,9 +49,14 @@ export type Action =
   /** To a moment around the session's next deadline. */
   | { readonly type: 'wait-for'; readonly which: number; readonly offsetMs: number; readonly meanwhile: Action | null }
   | { readonly type: 'restart'; readonly how: 'stop' | 'kill'; readonly first: Action | null; readonly meanwhile: Action | null }
-  | { readonly type: 'trouble'; readonly with: 'create' | 'destroy' | 'nothing' }
+  /** `break`: it fails to destroy as well, in a way that nobody expects. */
+  | { readonly type: 'trouble'; readonly with: 'create' | 'destroy' | 'break' | 'nothing' }
   /** The second comes before the server has done what follows from the first. */
   | { readonly type: 'quickly'; readonly first: Action; readonly second: Action }
+  /** What follows from the first looks at the store before the second is done, and hears of it afterwards. */
+  | { readonly type: 'overtake'; readonly first: Action; readonly second: Action }
+  /** Of the first two things that the server writes because of it, the second is written first. */
+  | { readonly type: 'disorder'; readonly action: Action }
   /** At the same time; either may come first. */
   | { readonly type: 'both'; readonly one: Action; readonly other: Action }
 

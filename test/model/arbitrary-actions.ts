@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { isOnSession } from './actions.ts'
 import type { Action } from './actions.ts'
-import { SECOND } from './rules.ts'
+import { CAN_PACK, SECOND } from './rules.ts'
 
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record<T>(model, { noNullPrototype: true })
 
@@ -18,7 +18,7 @@ export const create: fc.Arbitrary<Action> = record({
   key: fc.constantFrom('one', 'two', 'three'),
   wish: fc.constantFrom('plain', 'plain', 'plain', 'small', 'large'),
   terms: fc.constantFrom('usual', 'usual', 'leased', 'mortal', 'bound', 'releasing'),
-  isPacked: fc.constantFrom(false, false, process.getuid?.() === 0),
+  isPacked: fc.constantFrom(false, false, CAN_PACK),
   onClose: fc.constantFrom('unsaid', 'delete', 'keep'),
 })
 
@@ -116,13 +116,21 @@ const quickly: fc.Arbitrary<Action> = record({
 const both: fc.Arbitrary<Action> = record({
   type: fc.constant('both'),
   one: fc.oneof(create, start, refresh, steer, release, relabel),
-  other: fc.oneof(refresh, steer, release, transfer, cancelWork),
+  other: fc.oneof(create, refresh, steer, release, transfer, cancelWork),
 }).map(onOneSession)
 
-/** They only meet on the same session. */
+const overtake: fc.Arbitrary<Action> = record({
+  type: fc.constant('overtake'),
+  first: fc.oneof(release, refresh, relabel),
+  second: fc.oneof(finish, finish, cancelExecution, release, relabel),
+})
+
+/** They only meet on the same session, or with the same key. */
 function onOneSession(action: Action): Action {
-  if (action.type !== 'both' || !isOnSession(action.one) || !isOnSession(action.other)) return action
-  return { ...action, other: { ...action.other, which: action.one.which } }
+  if (action.type !== 'both') return action
+  const { one, other } = action
+  if (one.type === 'create' && other.type === 'create') return { ...action, other: { ...other, owner: one.owner, key: one.key } }
+  return isOnSession(one) && isOnSession(other) ? { ...action, other: { ...other, which: one.which } } : action
 }
 
 export const action: fc.Arbitrary<Action> = fc.oneof(
@@ -160,5 +168,6 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
     { weight: 2, arbitrary: trouble },
     { weight: 5, arbitrary: both },
     { weight: 4, arbitrary: quickly },
+    { weight: 2, arbitrary: overtake },
   ],
 )

@@ -17,17 +17,15 @@ import type { Capabilities, Sandbox, SandboxBackend } from '../../packages/serve
 import { connectGuest } from '../../packages/server/src/sandboxes/backends/guest-connection.ts'
 import { sandboxUserOnHost } from '../../packages/server/src/sandboxes/sandbox-user.ts'
 import type { SandboxSpec } from '../../packages/server/src/sandboxes/spec.ts'
-
-/** Packed users need a guest that may change its user. */
-const IS_ROOT = process.getuid?.() === 0
+import { CAN_PACK } from './rules.ts'
 
 export const BARE_CAPABILITIES: Capabilities = {
   limits: { cpus: true, memory: true, pids: true },
   networkOn: true,
   images: false,
   writableRoot: true,
-  severalUsers: IS_ROOT,
-  packing: IS_ROOT,
+  severalUsers: CAN_PACK,
+  packing: CAN_PACK,
   reasons: {},
 }
 
@@ -35,6 +33,8 @@ export const BARE_CAPABILITIES: Capabilities = {
 export interface Trouble {
   create: boolean
   destroy: boolean
+  /** With an error that is none of its own. */
+  isUnexpected: boolean
 }
 
 export interface BareGuestBackend extends SandboxBackend {
@@ -54,7 +54,7 @@ interface Guest {
 
 export function bareGuestBackend(guestPath: string, directory: string): BareGuestBackend {
   const guests = new Map<string, Guest>()
-  const trouble: Trouble = { create: false, destroy: false }
+  const trouble: Trouble = { create: false, destroy: false, isUnexpected: false }
   const refused = new Set<string>()
 
   function unavailable(): HoldfastError {
@@ -120,7 +120,7 @@ export function bareGuestBackend(guestPath: string, directory: string): BareGues
     async destroy(name) {
       if (trouble.destroy) {
         refused.add(name)
-        throw unavailable()
+        throw trouble.isUnexpected ? new Error('the engine said something that nobody understands') : unavailable()
       }
       await remove(name)
     },

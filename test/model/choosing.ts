@@ -74,8 +74,18 @@ export function settled(world: World, action: Action): Action | null {
     }
     case 'quickly':
       return settledQuickly(world, action.first, action.second)
+    case 'disorder': {
+      const inner = settled(world, action.action)
+      return inner === null ? null : { ...action, action: inner }
+    }
+    case 'overtake': {
+      const [first, second] = [settled(world, action.first), settled(world, action.second)]
+      return first === null || second === null || isKilling(first) ? first : { ...action, first, second }
+    }
     case 'both': {
       const [one, other] = [settled(world, action.one), settled(world, action.other)]
+      // With a backend in trouble it is chance whether the second finds the first, which fails.
+      if (one?.type === 'create' && other?.type === 'create' && world.trouble.create) return one
       return one === null || other === null ? null : { ...action, one, other }
     }
     case 'create':

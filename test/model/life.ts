@@ -14,6 +14,10 @@ export interface Life {
   readonly backend: SandboxBackend
   /** Calls to the store and the backend that have not been answered. */
   readonly underWay: number
+  /** What it reads once it has written something for `first`, until that is done, it is told only after `second`: it may be out of date. */
+  readingLate(first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void>
+  /** Of the next two things that it writes, the second is written first, as one of several connections may be slower than another. */
+  swapWrites(): void
   /** Resolves when nothing that it began can happen any more. */
   kill(): Promise<void>
 }
@@ -23,6 +27,8 @@ export function beginLife(store: Store, backend: SandboxBackend): Life {
   let underWay = 0
   let isDead = false
   let onQuiet: (() => void) | null = null
+  let swap: { readonly second: PromiseWithResolvers<void>; isBegun: boolean } | null = null
+  let late: { readonly answer: Promise<void>; isBegun: boolean } | null = null
 
   async function during<T>(work: () => Promise<T>): Promise<T> {
     if (isDead) return never()
@@ -54,8 +60,22 @@ export function beginLife(store: Store, backend: SandboxBackend): Life {
     },
     store: {
       dialect: store.dialect,
-      read: (work) => during(() => store.read(work)),
-      write: (work, durability) => during(() => store.write(work, durability)),
+      read(work) {
+        const until = late?.isBegun ? late.answer : null
+        return during(async () => {
+          const read = await store.read(work)
+          await until
+          return read
+        })
+      },
+      write(work, durability) {
+        if (late !== null) late.isBegun = true
+        const write = () => store.write(work, durability)
+        if (swap === null) return during(write)
+        const { second, isBegun } = swap
+        swap = isBegun ? null : { second, isBegun: true }
+        return during(isBegun ? () => write().finally(second.resolve) : () => second.promise.then(write))
+      },
       close: () => store.close(),
     },
     backend: {
@@ -66,6 +86,21 @@ export function beginLife(store: Store, backend: SandboxBackend): Life {
       attach: (...given) => during(async () => tapped(await backend.attach(...given))),
       list: (signal) => during(() => backend.list(signal)),
       destroy: (name) => during(() => backend.destroy(name)),
+    },
+    async readingLate(first, second) {
+      const { promise: answer, resolve } = Promise.withResolvers<void>()
+      late = { answer, isBegun: false }
+      try {
+        await first()
+        late = null
+        await second()
+      } finally {
+        late = null
+        resolve()
+      }
+    },
+    swapWrites() {
+      swap = { second: Promise.withResolvers(), isBegun: false }
     },
     async kill() {
       isDead = true

@@ -64,7 +64,8 @@ function sessionOf({ owner, key, wish, terms, isPacked, onClose }: Create, now: 
     leaseAt: leaseMs === null ? null : now + leaseMs,
     lifetimeAt: lifetimeMs === null ? null : now + lifetimeMs,
     retentionMs: least(TIMES.retentionMs, ceilings.retentionMs) ?? TIMES.retentionMs,
-    ...{ activityAt: now, suspendedAt: now, closingAt: now, drainUntil: null, closedAt: now, cleanup: null, isPurged: false },
+    ...{ activityAt: now, suspendedAt: now, closingAt: now, drainUntil: null, closedAt: now, cleanup: null },
+    ...{ isPurged: false, isTouched: true },
   }
 }
 

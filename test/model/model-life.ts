@@ -11,17 +11,21 @@ import type { ModelBox, ModelExecution, ModelSession, World } from './world.ts'
 export function placesFor(world: World, packKey: string | null): readonly (ModelBox | 'new')[] {
   if (packKey === null) return ['new']
   const roomy = world.boxes.filter((box) => {
-    const inside = world.sessions.filter((session) => session.box === box.number)
-    return box.packKey === packKey && !box.isQuarantined && inside.length > 0 && inside.length < MAX_PACKED
+    const inside = countInside(world, box)
+    return box.packKey === packKey && !box.isQuarantined && inside > 0 && inside < MAX_PACKED
   })
-  return roomy.length === 0 ? ['new'] : roomy
+  return roomy.every(({ wasFull }) => wasFull) ? [...roomy, 'new'] : roomy
+}
+
+export function countInside({ sessions }: World, { number }: ModelBox): number {
+  return sessions.filter(({ box }) => box === number).length
 }
 
 export function moveIn(world: World, index: number, place: ModelBox | 'new', packKey: string | null): void {
   const session = at(world, index)
   if (place === 'new') {
     world.boxesMade += 1
-    const box = { number: world.boxesMade, packKey, session: packKey === null ? index : null, isQuarantined: false }
+    const box = { number: world.boxesMade, packKey, session: packKey === null ? index : null, isQuarantined: false, wasFull: false }
     world.boxes.push(box)
     session.box = box.number
   } else session.box = place.number
@@ -31,6 +35,7 @@ export function moveIn(world: World, index: number, place: ModelBox | 'new', pac
 /** Its sandbox answers: from here on the idle time counts. */
 export function becomeReady(world: World, index: number): void {
   const session = at(world, index)
+  session.isTouched = true
   session.state = 'idle'
   session.notice = session.suspendReason === null ? null : `${session.suspendReason}, ${session.workspace}`
   session.suspendReason = null
@@ -54,6 +59,7 @@ export function removeEmptyBoxes(world: World): void {
 }
 
 export function letGo(world: World, session: ModelSession, reason: SuspendReason): void {
+  session.isTouched = true
   session.state = 'suspended'
   session.suspendReason = reason
   session.suspendedAt = world.now
@@ -73,6 +79,7 @@ export interface Close {
 }
 
 export function close(world: World, session: ModelSession, { reason, detail, drainMs, workspace }: Close): void {
+  session.isTouched = true
   session.state = 'closing'
   session.closeReason = reason
   session.closeDetail = detail
@@ -84,12 +91,17 @@ export function close(world: World, session: ModelSession, { reason, detail, dra
   if (session.drainUntil === null) cleanUp(world, session)
 }
 
-/** Kills what runs, lets go of the sandbox and the files. While the sandbox cannot be destroyed it stays `closing`. */
+/** Kills what runs, lets go of the sandbox and the files. While the sandbox cannot be destroyed it stays `closing`, and nobody moves in. */
 export function cleanUp(world: World, session: ModelSession): void {
-  endAll(runningIn(session), 'cancelled')
+  const running = runningIn(session)
+  if (running.length > 0) session.isTouched = true
+  endAll(running, 'cancelled')
   const hasNeighbours =
     session.box !== null && session.isPacked && world.sessions.some((other) => other !== session && other.box === session.box)
-  if (session.box !== null && !hasNeighbours && world.trouble.destroy) return
+  if (session.box !== null && !hasNeighbours && world.trouble.destroy) {
+    closeToOthers(world, session.box)
+    return
+  }
   const sandbox = session.box === null ? 'none' : hasNeighbours ? 'kept' : 'destroyed'
   leaveBox(world, session)
   if (session.onClose === 'delete') session.files = null
@@ -99,6 +111,7 @@ export function cleanUp(world: World, session: ModelSession): void {
 const CLOSED_AS = { release: 'released', cancel: 'cancelled', expire: 'expired', fail: 'failed' } as const
 
 function finish(world: World, session: ModelSession, cleanup: ModelSession['cleanup']): void {
+  session.isTouched = true
   session.state = CLOSED_AS[session.closeReason ?? 'fail']
   session.closedAt = world.now
   session.cleanup = cleanup
@@ -110,6 +123,7 @@ export function endOf(world: World, session: ModelSession, number: number, statu
   const execution = session.executions.find((each) => each.number === number)
   if (execution?.status !== 'running') return
   execution.status = status
+  session.isTouched = true
   if (execution.carries !== null && execution.carries === session.notice) session.notice = null
   session.activityAt = world.now
   if (session.state === 'closing' && runningIn(session).length === 0) cleanUp(world, session)
@@ -121,6 +135,7 @@ export function loseBox(world: World, number: number): void {
   for (const session of inside) {
     const running = runningIn(session)
     endAll(running, 'lost')
+    if (running.length > 0) session.isTouched = true
     if (isServed(session)) letGo(world, session, 'sandbox_lost')
     else if (session.state === 'closing' && running.length > 0) cleanUp(world, session)
   }
@@ -135,7 +150,9 @@ export function finishClosings(world: World): void {
 export function writeNoted(world: World): void {
   for (const [index, time] of world.noted) {
     const session = at(world, index)
-    if (isServed(session)) session.activityAt = Math.max(session.activityAt, time)
+    if (!isServed(session) || time <= session.activityAt) continue
+    session.isTouched = true
+    session.activityAt = time
   }
   world.noted = []
 }
@@ -153,6 +170,7 @@ function moveOn(world: World, session: ModelSession): boolean {
   const expire = (drainMs: number) => close(world, session, { reason: 'expire', detail: due.kind, drainMs })
   switch (due.kind) {
     case 'debounce':
+      session.isTouched = true
       session.state = 'idle'
       break
     case 'idle':
@@ -167,6 +185,7 @@ function moveOn(world: World, session: ModelSession): boolean {
       expire(0)
       break
     case 'drain':
+      session.isTouched = true
       session.drainUntil = null
       cleanUp(world, session)
       break
@@ -183,10 +202,14 @@ function moveOn(world: World, session: ModelSession): boolean {
 }
 
 function quarantine(world: World, session: ModelSession): void {
-  const box = world.boxes.find(({ number }) => number === session.box)
-  if (box !== undefined) box.isQuarantined = true
+  closeToOthers(world, session.box)
   session.box = null
   finish(world, session, { verified: false, sandbox: 'quarantined', workspace: 'kept' })
+}
+
+function closeToOthers(world: World, number: number | null): void {
+  const box = world.boxes.find((each) => each.number === number)
+  if (box !== undefined) box.isQuarantined = true
 }
 
 export function at(world: World, index: number): ModelSession {

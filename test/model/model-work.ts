@@ -46,12 +46,17 @@ function ready(world: World, index: number): readonly Possibility[] {
   const served = placesFor(world, packKey).map((place) => resumed(structuredClone(world), index, place, packKey))
   // What may still run in a shared sandbox that cannot be destroyed is as good a reason to refuse.
   const remains = world.boxes.filter((box) => box.packKey === packKey && world.sessions.every((other) => other.box !== box.number))
-  return packKey !== null && world.trouble.destroy && remains.length > 0 ? [...served, { world, answer: 'backend_unavailable' }] : served
+  if (packKey === null || !world.trouble.destroy || remains.length === 0) return served
+  const refused = structuredClone(world)
+  at(refused, index).isTouched = true
+  return [...served, { world: refused, answer: 'backend_unavailable' }]
 }
 
 function resumed(world: World, index: number, place: ReturnType<typeof placesFor>[number], packKey: string | null): Possibility {
   const session = at(world, index)
   const earlier = world.boxes.filter((box) => box.session === index)
+  // Even if that comes to nothing.
+  session.isTouched = true
   // Two sandboxes never write one workspace: the earlier one must be gone first.
   if (earlier.length > 0 && world.trouble.destroy) return { world, answer: 'backend_unavailable' }
   for (const box of earlier) removeBox(world, box.number)
@@ -72,6 +77,7 @@ function begun(world: World, index: number, action: Work): Possibility {
   world.executionsMade += 1
   const number = world.executionsMade
   session.executions.push({ number, name, kind: name === null ? 'command' : 'process', status: 'running', exitCode: null, carries: notice })
+  session.isTouched = true
   session.state = 'active'
   session.activityAt = world.now
   const told = `incarnation ${incarnation}, ${workspace}, notice ${notice}`

@@ -8,13 +8,13 @@ import { isOnSession } from './actions.ts'
 import type { Action, SessionAction } from './actions.ts'
 import { chosenExecution, chosenSession } from './choosing.ts'
 import { createPossibilities } from './model-create.ts'
-import { at, close, endOf, finishClosings, letGo, loseBox, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
+import { at, countInside, endOf, finishClosings, letGo, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
+import { steeringPossibilities } from './model-steering.ts'
 import { resumePossibilities, startPossibilities } from './model-work.ts'
-import { closedAnswers, refuse } from './possibility.ts'
 import type { Answer, Possibility } from './possibility.ts'
-import { DRAIN_MS } from './rules.ts'
-import { isDraining, isLive, isServed, runningIn } from './world.ts'
-import type { ModelSession, World } from './world.ts'
+import { MAX_PACKED } from './rules.ts'
+import { isClosed, isServed, runningIn } from './world.ts'
+import type { World } from './world.ts'
 
 export function interpret(before: World, action: Action): readonly Possibility[] {
   const world = structuredClone(before)
@@ -36,12 +36,16 @@ export function interpret(before: World, action: Action): readonly Possibility[]
       return restarted(world, action)
     case 'trouble':
       world.trouble.create = action.with === 'create'
-      world.trouble.destroy = action.with === 'destroy'
+      world.trouble.destroy = action.with === 'destroy' || action.with === 'break'
       if (!world.trouble.destroy) finishClosings(world)
       sweep(world)
       return [{ world, answer: 'ok' }]
     case 'quickly':
       return quickly(world, action.first, action.second)
+    case 'disorder':
+      return interpret(world, action.action)
+    case 'overtake':
+      return inTurn(world, action.first, action.second)
     case 'both':
       return [...inTurn(world, action.one, action.other), ...inTurn(world, action.other, action.one)]
   }
@@ -63,9 +67,15 @@ function quickly(world: World, first: Action, second: Action): readonly Possibil
 
 /** What both are answered is left open; what becomes of the sessions is not. */
 function inTurn(world: World, first: Action, second: Action): readonly Possibility[] {
+  const full = world.boxes.filter((box) => countInside(world, box) >= MAX_PACKED).map(({ number }) => number)
   return interpret(world, first)
-    .flatMap((each) => [second, ...overtaken(second)].flatMap((later) => interpret(each.world, later)))
-    .map(({ world: after }) => ({ world: after, answer: 'ok' }))
+    .map((each) => markFull(each.world, full))
+    .flatMap((between) => [second, ...overtaken(second)].flatMap((later) => interpret(between, later)))
+    .map(({ world: after }) => ({ world: markFull(after, []), answer: 'ok' }))
+}
+
+function markFull(world: World, numbers: readonly number[]): World {
+  return { ...world, boxes: world.boxes.map((box) => ({ ...box, wasFull: numbers.includes(box.number) })) }
 }
 
 /** A version that was read before the other one came is the wrong one. */
@@ -73,133 +83,9 @@ function overtaken(action: Action): readonly Action[] {
   return (action.type === 'transfer' || action.type === 'relabel') && action.expect === 'right' ? [{ ...action, expect: 'wrong' }] : []
 }
 
-type Steering = Exclude<SessionAction, { readonly type: 'run' | 'start' | 'resume' }>
-
 function onSession(world: World, index: number, action: SessionAction): readonly Possibility[] {
   if (action.type === 'run' || action.type === 'start') return startPossibilities(world, index, action)
-  if (action.type === 'resume') return resumePossibilities(world, index)
-  const session = at(world, index)
-  if (session.isPurged && !['lose-sandbox', 'lose-workspace', 'note'].includes(action.type)) return [{ world, answer: 'not_found' }]
-  return refuse(world, refusals(world, session, action), () => {
-    act(world, index, action)
-    return 'ok'
-  })
-}
-
-function refusals(world: World, session: ModelSession, action: Steering): readonly Answer[] {
-  const isBusy = runningIn(session).length > 0
-  const reasons: Answer[] = []
-  const when = (isSo: boolean, ...answers: readonly Answer[]) => {
-    if (isSo) reasons.push(...answers)
-  }
-  switch (action.type) {
-    case 'cancel-work':
-    case 'refresh':
-      when(!isLive(session), ...closedAnswers(session))
-      break
-    case 'suspend':
-      if (session.state === 'suspended') break
-      when(!isLive(session), ...closedAnswers(session))
-      when(isLive(session) && isBusy, 'session_busy')
-      when(isLive(session) && session.isHeld, 'session_held')
-      break
-    case 'release':
-      when(isLive(session) && isBusy && action.ifBusy === 'fail', 'session_busy')
-      break
-    case 'transfer':
-      when(!isLive(session), ...closedAnswers(session))
-      when(action.expect === 'wrong', 'version_conflict')
-      when(session.isPacked && action.to !== session.owner, 'invalid_state')
-      when(isTaken(world, session, action.to), 'name_taken')
-      break
-    case 'relabel':
-      when(!isLive(session), ...closedAnswers(session))
-      when(action.expect === 'wrong', 'version_conflict')
-      break
-    // Always possible: the first closer wins, and a repeated wish is no mistake.
-    case 'cancel':
-    case 'hold':
-    case 'unhold':
-    case 'look':
-    case 'note':
-    case 'stranger':
-    case 'lose-sandbox':
-    case 'lose-workspace':
-      break
-  }
-  return reasons
-}
-
-function isTaken({ sessions }: World, session: ModelSession, owner: ModelSession['owner']): boolean {
-  return sessions.some(
-    (other) => other !== session && other.owner === owner && other.key === session.key && (isLive(other) || other.state === 'closing'),
-  )
-}
-
-function act(world: World, index: number, action: Steering): void {
-  const session = at(world, index)
-  switch (action.type) {
-    case 'cancel-work':
-      for (const execution of runningIn(session))
-        if (action.processes || execution.kind === 'command') endOf(world, session, execution.number, 'cancelled')
-      break
-    case 'note':
-      world.noted = [...world.noted.filter(([noted]) => noted !== index), [index, world.now]]
-      break
-    case 'refresh':
-      refresh(world, session, action.leaseMs, action.allowShorten)
-      break
-    case 'suspend':
-      if (session.state !== 'suspended') letGo(world, session, 'caller')
-      break
-    case 'hold':
-      session.isHeld = true
-      break
-    case 'unhold':
-      // Its time starts anew: nobody could use it meanwhile.
-      if (session.isHeld && session.state === 'idle') session.activityAt = world.now
-      if (session.isHeld && session.state === 'suspended') session.suspendedAt = world.now
-      session.isHeld = false
-      break
-    case 'cancel':
-      // The first closer wins; only a release that still waits for work may be made a cancel.
-      if (isLive(session) || (isDraining(session, world.now) && session.closeReason === 'release'))
-        close(world, session, { reason: 'cancel', detail: 'caller', drainMs: 0 })
-      break
-    case 'release':
-      if (isLive(session))
-        close(world, session, {
-          ...{ reason: 'release', detail: 'caller', workspace: action.workspace ?? undefined },
-          drainMs: action.ifBusy === 'wait' ? (action.drainMs ?? DRAIN_MS) : 0,
-        })
-      break
-    case 'transfer':
-      session.owner = action.to
-      break
-    case 'relabel':
-      session.label = action.label
-      break
-    case 'lose-sandbox':
-      if (session.box !== null) loseBox(world, session.box)
-      break
-    case 'lose-workspace':
-      if (session.state === 'suspended' && !session.isPacked) session.files = null
-      break
-    case 'look':
-    case 'stranger':
-      break
-  }
-}
-
-/** Never shorter unless asked for, never past the lifetime. */
-function refresh(world: World, session: ModelSession, leaseMs: number | null, allowShorten: boolean): void {
-  if (isServed(session)) session.activityAt = world.now
-  const length = leaseMs ?? session.leaseMs
-  if (length === null) return
-  session.leaseMs = length
-  const wished = world.now + length
-  const least = allowShorten ? wished : Math.max(wished, session.leaseAt ?? wished)
-  session.leaseAt = Math.min(least, session.lifetimeAt ?? least)
+  return action.type === 'resume' ? resumePossibilities(world, index) : steeringPossibilities(world, index, action)
 }
 
 function endOne(world: World, action: Extract<Action, { readonly type: 'finish' | 'cancel-execution' }>): readonly Possibility[] {
@@ -233,6 +119,14 @@ function restarted(world: World, { how, first, meanwhile }: Extract<Action, { re
     }
     const after = meanwhile === null ? [{ world: stopped, answer: 'ok' }] : interpret(stopped, meanwhile)
     for (const { world: last } of after) removeEmptyBoxes(last)
-    return after.map(({ world: last }) => ({ world: last, answer: 'ok' }))
+    return after.map(({ world: last }) => ({ world: last, answer: first === null ? found(stopped, last) : 'ok' }))
   })
+}
+
+/** What the next start finds: of those that were served, each is so still, or its sandbox was lost meanwhile. */
+function found({ sessions }: World, later: World): Answer {
+  const served = sessions.flatMap((session, index) => (isServed(session) ? [at(later, index)] : []))
+  const open = sessions.filter((session) => !isClosed(session)).length
+  const kept = served.filter(isServed).length
+  return `found ${open}, ${kept} as they were, ${served.length - kept} lost`
 }

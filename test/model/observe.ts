@@ -36,10 +36,13 @@ function seenSession(world: World, session: ModelSession, index: number): Seen {
     expires: `${reason} ${at === null ? null : at - world.now}`,
     lease: isLive(session) && session.leaseAt !== null ? session.leaseAt - world.now : null,
     activity: isServed(session) ? session.activityAt - world.now : null,
+    drain: state === 'closing' && session.drainUntil !== null ? session.drainUntil - world.now : null,
     cleanup: isClosed(session) ? seenCleanup(cleanup, session.isPacked) : null,
     files: session.isPacked ? 'hidden' : isLive(session) ? (session.files ?? []) : session.files,
     in: session.box === null ? null : world.sessions.findIndex(({ box }) => box === session.box),
     executions: session.executions.map(({ number, status, exitCode, kind, name }) => `${number} ${kind} ${name} ${status} ${exitCode}`),
+    // Whoever changes nothing writes nothing: what others read of it stays as good as it was.
+    isTouched: session.isTouched,
     index,
   }
 }
@@ -85,12 +88,21 @@ async function seenRow(system: System, rows: readonly (SessionRow | null)[], row
     expires: `${reason} ${at === null ? null : at - system.time.now}`,
     lease: isLiveState(state) && row.leaseAt !== null ? row.leaseAt - system.time.now : null,
     activity: state === 'idle' || state === 'active' ? row.activityAt - system.time.now : null,
+    drain: state === 'closing' && row.drainUntil !== null ? row.drainUntil - system.time.now : null,
     cleanup: seenCleanup(cleanup, row.packKey !== null),
     files: row.packKey === null ? filesOf(system, row.id, isLiveState(state)) : 'hidden',
     in: row.sandboxId === null ? null : rows.findIndex((other) => other?.sandboxId === row.sandboxId),
     executions: await executionsOf(system, row),
+    isTouched: isTouched(system, row),
     index,
   }
+}
+
+/** Since the last look, which this is now. */
+function isTouched({ versions }: System, { id, version }: SessionRow): boolean {
+  const known = versions.get(id)
+  versions.set(id, version)
+  return version !== known
 }
 
 function isLiveState(state: string): boolean {

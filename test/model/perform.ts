@@ -14,7 +14,7 @@ import { interpret } from './model.ts'
 import { performCreate } from './perform-create.ts'
 import { performRun, performStart } from './perform-work.ts'
 import type { Answer } from './possibility.ts'
-import { settle } from './settle.ts'
+import { settle, untilQuiet } from './settle.ts'
 import { performStranger } from './stranger.ts'
 import type { System } from './system.ts'
 import type { World } from './world.ts'
@@ -54,7 +54,8 @@ async function attempt(system: System, world: World, action: Action): Promise<An
       return restart(system, world, action)
     case 'trouble':
       system.backend.trouble.create = action.with === 'create'
-      system.backend.trouble.destroy = action.with === 'destroy'
+      system.backend.trouble.destroy = action.with === 'destroy' || action.with === 'break'
+      system.backend.trouble.isUnexpected = action.with === 'break'
       await system.plane.sessions.sweep()
       return 'ok'
     case 'quickly': {
@@ -65,6 +66,15 @@ async function attempt(system: System, world: World, action: Action): Promise<An
       await perform(system, afterFirst(world, action.first), action.second)
       return 'ok'
     }
+    case 'disorder':
+      system.life.swapWrites()
+      return perform(system, world, action.action)
+    case 'overtake':
+      await system.life.readingLate(
+        () => perform(system, world, action.first),
+        () => perform(system, afterFirst(world, action.first), action.second),
+      )
+      return 'ok'
     case 'both':
       await Promise.all([perform(system, world, action.one), perform(system, world, action.other)])
       return 'ok'
@@ -166,13 +176,16 @@ async function restart(
   if (how === 'stop') {
     await settle(system)
     await system.stop()
+    // Whatever it does after that it does before it is gone.
+    await untilQuiet(system)
   }
   await system.kill()
   if (meanwhile?.type === 'finish') await signalProgram(system, -meanwhile.execution)
   else if (meanwhile !== null) await perform(system, first === null ? world : afterFirst(world, first), meanwhile)
   await system.start()
   if (meanwhile?.type === 'finish') await untilEnded(system, -meanwhile.execution)
-  return 'ok'
+  const { sessions, reattached, lost } = system.plane.recovered
+  return first === null ? `found ${sessions}, ${reattached} as they were, ${lost} lost` : 'ok'
 }
 
 async function loseSandbox({ store, backend }: System, sessionId: string): Promise<void> {

@@ -24,6 +24,8 @@ export const MAX_RUNNING = 2
 export const MAX_SANDBOXES = 4
 /** Sessions in one sandbox, where they may share one. */
 export const MAX_PACKED = 2
+/** Only a guest that may change its user can serve several. */
+export const CAN_PACK = process.getuid?.() === 0
 
 export interface Tenant {
   readonly open: number | null

@@ -11,7 +11,7 @@ const seed = HOLDFAST_MODEL_SEED === undefined ? Date.now() % 1_000_000 : Number
 const sequences = Number(HOLDFAST_MODEL_SEQUENCES)
 
 const startedAt = performance.now()
-process.stdout.write(`${sequences} sequences of actions on sessions, seed ${seed}\n`)
+process.stdout.write(`all stories and ${sequences} sequences of actions on sessions, seed ${seed}\n`)
 // So that what ends with this process does end.
 process.once('SIGTERM', () => process.exit(1))
 process.once('SIGINT', () => process.exit(1))

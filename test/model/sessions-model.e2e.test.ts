@@ -13,7 +13,7 @@ describe('sessions', () => {
   })
   afterAll(() => restoreTimers())
 
-  test(`are where the model says after ${SEQUENCES} sequences of actions (seed ${SEED})`, { timeout: 600_000 }, () =>
+  test(`are where the model says in all stories and after ${SEQUENCES} sequences of actions (seed ${SEED})`, { timeout: 600_000 }, () =>
     checkSessions({ sequences: SEQUENCES, seed: SEED, shrinks: true }),
   )
 })

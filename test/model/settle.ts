@@ -8,7 +8,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Row } from '../../packages/server/src/store/store.ts'
 import type { System } from './system.ts'
 
-const PATIENCE_MS = 20_000
+/** Longer than anything takes on a machine with other work. */
+export const PATIENCE_MS = 20_000
 const QUIET_TURNS = 4
 
 export async function settle(system: System): Promise<void> {
@@ -24,7 +25,8 @@ export async function settle(system: System): Promise<void> {
   }
 }
 
-async function untilQuiet({ life }: System, giveUpAt: number): Promise<void> {
+/** Nothing is under way, for a few turns. */
+export async function untilQuiet({ life }: System, giveUpAt = performance.now() + PATIENCE_MS): Promise<void> {
   for (let quiet = 0; quiet < QUIET_TURNS; quiet = life.underWay === 0 ? quiet + 1 : 0) {
     await turn()
     if (performance.now() > giveUpAt) return

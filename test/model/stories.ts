@@ -7,7 +7,7 @@
 import fc from 'fast-check'
 import type { Action } from './actions.ts'
 import { action, create, finish, meanwhile, release, start } from './arbitrary-actions.ts'
-import { SECOND } from './rules.ts'
+import { CAN_PACK, SECOND } from './rules.ts'
 
 const LONGEST = 20
 /** The newest session that is open. */
@@ -43,8 +43,8 @@ const stories: readonly fc.Arbitrary<readonly Action[]>[] = [
     .map(([first, key, other]) =>
       first.type === 'create'
         ? [
-            { ...first, isPacked: true, owner: 'alice', key: 'one' },
-            { ...first, isPacked: true, owner: 'alice', key },
+            { ...first, isPacked: CAN_PACK, owner: 'alice', key: 'one' },
+            { ...first, isPacked: CAN_PACK, owner: 'alice', key },
             begin,
             { type: 'transfer', which: other, to: 'bob', expect: 'right' },
           ]

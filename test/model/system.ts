@@ -46,6 +46,8 @@ export interface System {
   /** Real ids, in the order of the model's numbers. */
   readonly sessionIds: string[]
   readonly executionIds: Map<number, string>
+  /** Of each session, as it was last looked at. */
+  readonly versions: Map<string, number>
   readonly logged: string[]
   caller(owner: Owner): Promise<Caller>
   /** Somebody with a role, in the tenant of an owner. */
@@ -88,7 +90,17 @@ export async function openSystem(onStop: 'keep' | 'suspend', isInFile: boolean):
   let current = await begin()
   Object.assign(tenantIds, await makeTenants(current.plane))
   return {
-    ...{ time, home, store, backend, scratch, logged, sessionIds: [], executionIds: new Map<number, string>() },
+    ...{
+      time,
+      home,
+      store,
+      backend,
+      scratch,
+      logged,
+      sessionIds: [],
+      executionIds: new Map<number, string>(),
+      versions: new Map<string, number>(),
+    },
     get plane() {
       return current.plane
     },

@@ -54,6 +54,8 @@ export interface ModelSession {
   closedAt: number
   cleanup: { readonly verified: boolean; readonly sandbox: string; readonly workspace: string } | null
   isPurged: boolean
+  /** Something was written about it since it was last looked at. */
+  isTouched: boolean
 }
 
 export interface ModelBox {
@@ -62,8 +64,10 @@ export interface ModelBox {
   readonly packKey: string | null
   /** Whose workspace it shows; `null` for a shared one. */
   readonly session: number | null
-  /** Something in it could not be proved dead: nobody moves in. */
+  /** It was to be destroyed, and could not be: nobody moves in. */
   isQuarantined: boolean
+  /** It was full a moment ago: whoever is leaving it may still be in there. */
+  wasFull: boolean
 }
 
 export interface World {

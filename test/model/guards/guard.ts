@@ -8,7 +8,7 @@ export interface Guard {
   readonly text: string
   readonly without: string
   /**
-   * Which run notices that it is gone. `model`: the sequences of one server. `unit`: the tables beside the state machine, for what
+   * Which run notices that it is gone. `model`: the stories and sequences of one server. `unit`: the tables beside the state machine, for what
    * one server alone does not meet (another server, a clock that was set back, a row as a crash leaves it).
    */
   readonly noticedBy: 'model' | 'unit'

@@ -165,6 +165,8 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`at > session.activityAt ? step(session, { activityAt: at }) : unchanged(session)`, `step(session, { activityAt: at })`],
     [`session.state === 'active' && session.running === 0 && session.activityAt`, `session.running === 0 && session.activityAt`],
     [`session.state === 'active' && session.running === 0 && session.activityAt`, `session.state === 'active' && session.activityAt`],
+    // A server comes here only by that very deadline: `due.ts` has looked at the same three before.
+    [`session.activityAt + DRAINED_MS <= now`, `true`],
   ]),
   ...guardsOf(WORK, 'model', [
     [`if (session.running >= maxRunning)`, `if (false)`],
@@ -174,6 +176,5 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`deliveredNotice === session.notice ? null : session.notice`, `null`],
     [`activityAt: Math.max(session.activityAt, now), notice`, `notice`],
     [`if (session.state !== 'idle' && session.state !== 'active') return unchanged(session)`, ``],
-    [`session.activityAt + DRAINED_MS <= now`, `true`],
   ]),
 ]
