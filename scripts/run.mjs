@@ -37,7 +37,7 @@ const COMMANDS = {
   holdfast: { needsSandboxes: true, needsGuest: true, run: async (machine, args) => runScript(machine, [await bundle(root), ...args]) },
   bench: { needsSandboxes: true, needsGuest: true, run: (machine, args) => runScript(machine, ['bench/main.ts', ...args]) },
   test: { needsSandboxes: true, needsGuest: true, run: ({ node, env }, args) => runTests(root, node, env, args) },
-  'test:long': { needsSandboxes: false, needsGuest: true, run: ({ node, env }, args) => runLongTests(root, node, env, args) },
+  'test:long': { needsSandboxes: true, needsGuest: true, run: ({ node, env }, args) => runLongTests(root, node, env, args) },
   check: { needsSandboxes: false, needsGuest: true, run: ({ env }) => runChecks(root, env) },
   format: {
     needsSandboxes: false,

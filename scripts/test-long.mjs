@@ -1,15 +1,19 @@
 /**
- * `npm run test:long`: thousands of sequences against the model of sessions, then every guard taken out once.
- *
- * `HOLDFAST_MODEL_SEQUENCES` (2000) and `HOLDFAST_MODEL_SEED` choose other sequences; a failure prints the seed, the path and the shortest
- * sequence that was found. `npm run test:long -- model` or `-- guards` runs one of the two.
+ * `npm run test:long`: what takes too long for every change. `npm run test:long -- fuzz` runs one part; docs/testing.md says what each proves,
+ * and which `HOLDFAST_*` variables choose other seeds, numbers and times.
  */
 import { join } from 'node:path'
 import { runInForeground } from './set-up/command.mjs'
 import { say, SetUpError } from './set-up/say.mjs'
 
 /** @type {Record<string, string>} */
-const PARTS = { model: 'test/model/run.ts', guards: 'test/model/guards/run.ts' }
+const PARTS = {
+  model: 'test/model/run.ts',
+  guards: 'test/model/guards/run.ts',
+  fuzz: 'test/fuzz/run.ts',
+  schemathesis: 'test/fuzz/schemathesis/run.ts',
+  load: 'test/load/run.ts',
+}
 
 /**
  * @param {string} root the repository
