@@ -81,7 +81,8 @@ export function schemaValues(document: object): SchemaValues {
   }
 
   function fieldOf(name: string, schema: JsonSchema, depth: number): fc.Arbitrary<Json> {
-    return likelyValue(name, () => valueOf(schema, depth + 1))
+    // Names repeat; where the document lists the words, they are those.
+    return schema.enum === undefined ? likelyValue(name, () => valueOf(schema, depth + 1)) : valueOf(schema, depth + 1)
   }
 
   return (schema, field) => (field === undefined ? valueOf(schema, 0) : fieldOf(field, schema, 0))
