@@ -39,7 +39,7 @@ export interface Trouble {
 
 export interface BareGuestBackend extends SandboxBackend {
   readonly trouble: Trouble
-  /** Sandboxes that it was asked to destroy and did not. */
+  /** Sandboxes that it was asked to destroy and did not, unless they were made anew since. */
   readonly refused: ReadonlySet<string>
   /** Ends the guest and all it started, as the death of a sandbox does; what is left of it must still be destroyed. */
   lose(name: string): Promise<void>
@@ -101,6 +101,7 @@ export function bareGuestBackend(guestPath: string, directory: string): BareGues
     async create(name, spec) {
       if (trouble.create) throw unavailable()
       await remove(name)
+      refused.delete(name)
       // There are no mounts: programs reach their workspace through the host's own tree.
       for (const { source } of spec.mounts) await chmod(dirname(source), 0o711)
       const socket = join(directory, `${name}.sock`)

@@ -117,10 +117,18 @@ function restarted(world: World, { how, first, meanwhile }: Extract<Action, { re
       if (how === 'stop' && stopped.onStop === 'suspend' && isServed(session) && runningIn(session).length === 0)
         letGo(stopped, session, 'server_stopped')
     }
-    const after = meanwhile === null ? [{ world: stopped, answer: 'ok' }] : interpret(stopped, meanwhile)
+    const asItWas = { world: structuredClone(stopped), answer: 'ok' }
+    const changed = meanwhile === null ? [] : interpret(stopped, meanwhile)
+    const after = meanwhile === null || (how === 'kill' && isMaking(world, first, meanwhile)) ? [...changed, asItWas] : changed
     for (const { world: last } of after) removeEmptyBoxes(last)
     return after.map(({ world: last }) => ({ world: last, answer: first === null ? found(stopped, last) : 'ok' }))
   })
+}
+
+/** A sandbox that was only being made is made anew, whatever became of the first attempt. */
+function isMaking({ sessions }: World, first: Action | null, meanwhile: Action): boolean {
+  if (first?.type !== 'resume' || meanwhile.type !== 'lose-sandbox' || first.which !== meanwhile.which) return false
+  return sessions[-1 - first.which]?.state === 'suspended'
 }
 
 /** What the next start finds: of those that were served, each is so still, or its sandbox was lost meanwhile. */

@@ -161,6 +161,21 @@ export const SERVING_STORIES: Stories = {
     restart('kill', suspend()),
     run(),
   ]),
+  'the server is killed while a session is made, and what there is of it is lost': told([
+    create('one'),
+    suspend(),
+    restart('kill', resume(), lose()),
+    run(),
+  ]),
+  'the server is killed while a session is made, and the engine does not answer': told([
+    create('one', { owner: 'carol' }),
+    trouble('destroy'),
+    restart('kill', create('one')),
+    lose(1),
+    run(1),
+    trouble('nothing'),
+    run(1),
+  ]),
   'a server that suspends stops': toldSuspending([
     create('one'),
     run(),
