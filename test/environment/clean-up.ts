@@ -3,9 +3,9 @@
  * for what a killed run left behind.
  */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { removeTree as removeFilledTree } from '../../packages/server/src/home/remove-tree.ts'
 import { engineAnswers, removeEveryContainer } from './engine-api.ts'
 import { removeBridges } from './private-bridge.ts'
 import { run } from './program.ts'
@@ -33,7 +33,7 @@ export async function cleanUp(directory: string): Promise<void> {
 /** What a rootless engine unpacked belongs to its subordinate users; only inside its user namespace may it be removed. */
 async function removeTree(directory: string): Promise<void> {
   try {
-    await rm(directory, { recursive: true, force: true })
+    await removeFilledTree(directory)
   } catch (error) {
     if (process.getuid?.() === 0) throw error
     await run('podman', ['unshare', 'rm', '-rf', directory])

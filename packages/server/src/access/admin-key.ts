@@ -9,6 +9,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { hasErrorCode } from '../home/error-code.ts'
 import { hashKey, isSameHash, newKey } from './key-secret.ts'
 
 export interface AdminKey {
@@ -42,7 +43,7 @@ export function readAdminKey(home: string): string | null {
       throw new HoldfastError('config_invalid', `${file} holds no key; remove it and a new one is made at the next start`, { file })
     return key
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (hasErrorCode(error, 'ENOENT')) return null
     throw error
   }
 }

@@ -7,6 +7,7 @@
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { hasErrorCode } from './error-code.ts'
 import { randomId } from './random-id.ts'
 
 export interface Home {
@@ -51,7 +52,7 @@ function readOrMakeServerId(path: string): string {
     // Linked into place: a crash never leaves half an id, and of two that start at once one wins and both read its id.
     linkSync(draft, path)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasErrorCode(error, 'EEXIST')) throw error
   } finally {
     rmSync(draft, { force: true })
   }
@@ -62,7 +63,7 @@ function readIfPresent(path: string): string | null {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (hasErrorCode(error, 'ENOENT')) return null
     throw error
   }
 }

@@ -9,6 +9,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { hasErrorCode } from './error-code.ts'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -51,14 +52,14 @@ export function readOrMakeSealingKey(home: string): Uint8Array {
   try {
     return readKey(path)
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
+    if (!hasErrorCode(error, 'ENOENT')) throw error
   }
   try {
     writeFileSync(draft, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600 })
     // Linked into place: a crash never leaves half a key, and of two that start at once one wins and both read its key.
     linkSync(draft, path)
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
+    if (!hasErrorCode(error, 'EEXIST')) throw error
   } finally {
     rmSync(draft, { force: true })
   }
@@ -70,8 +71,4 @@ function readKey(path: string): Uint8Array {
   if (!/^[0-9a-f]{64}$/.test(text))
     throw new HoldfastError('config_invalid', `${path} does not hold a key; without the right one, stored secrets are lost`, { path })
   return Buffer.from(text, 'hex')
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

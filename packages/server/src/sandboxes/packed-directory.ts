@@ -13,10 +13,11 @@
  *
  * A place can be made and removed while the sandbox runs. Only root can do any of this.
  */
-import { chmod, chown, lstat, mkdir, realpath, rm } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { PRIVATE_TMP } from '../guest/exec-request.ts'
+import { removeTree } from '../home/remove-tree.ts'
 import { assertPlaceName } from './packing.ts'
 import type { SandboxSpec } from './spec.ts'
 
@@ -47,7 +48,7 @@ export async function makePackedPlace(source: string, sessionId: string, uid: nu
 /** Safe to repeat. Kill everything of its uid first: nothing here waits for a program that still writes. */
 export async function removePackedPlace(source: string, sessionId: string): Promise<void> {
   assertPlaceName(sessionId)
-  await rm(join(source, sessionId), { recursive: true, force: true })
+  await removeTree(join(source, sessionId))
 }
 
 /** Throws `mount_refused` unless the source is what keeps neighbours apart. Nothing to do for a sandbox that is not packed. */

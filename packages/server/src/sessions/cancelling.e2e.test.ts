@@ -1,4 +1,5 @@
 /** Ending work on real sandboxes: everything of it, however it hid, and nothing of anybody else. */
+import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
 import { eventually } from '../../../../test/servers/eventually.ts'
@@ -68,6 +69,19 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(marked()).toEqual([])
       expect(await server.sandboxes()).toEqual([])
       await expect(alice.sh({ id: session.id }, 'true')).rejects.toMatchObject({ code: 'session_closed' })
+    })
+
+    test('cancelling the session removes its files, however deep and however named', async () => {
+      // From the inside out: the tree grows longer than any path, the paths here stay short.
+      const deeper = 'mkdir -p "next/$name" && mv tree "next/$name/" && echo text > "next/$(printf "\\377")" && mv next tree'
+      const { session, exitCode } = await alice.sh(
+        'work',
+        `set -e; name=$(printf '%0200d' 0); mkdir tree; for i in $(seq 50); do ${deeper}; done`,
+      )
+      expect(exitCode).toBe(0)
+      await server.sessions.steering.cancel(alice.caller, session.id)
+      await isIn('cancelled', session.id)
+      expect(readdirSync(server.home.workspacesDir)).toEqual([])
     })
 
     test('an execution whose caller leaves is cancelled whole', async () => {

@@ -6,11 +6,13 @@
  * `<workspaces>/<session id>/files` is mounted at `/workspace`. Named by the server's own id, never by a caller's text. Directories
  * without a session are never removed: a home may have been given another database.
  */
-import { chmod, chown, lstat, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
+import { hasErrorCode } from '../home/error-code.ts'
 import { randomId } from '../home/random-id.ts'
+import { removeTree } from '../home/remove-tree.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 
 export interface Workspace {
@@ -29,7 +31,7 @@ export interface Workspaces {
   setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void>
   /** The files here are those of this incarnation from now on. */
   noteServed(sessionId: string, incarnation: number): Promise<void>
-  /** Removes it, whatever modes its owner gave to its directories. Safe to repeat. */
+  /** Removes it, whatever a sandbox made of it. Safe to repeat. */
   remove(sessionId: string): Promise<void>
 }
 
@@ -102,24 +104,7 @@ async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+    if (hasErrorCode(error, 'ENOENT')) return false
     throw error
   }
-}
-
-async function removeTree(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true })
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error
-    await openUp(path)
-    await rm(path, { recursive: true, force: true })
-  }
-}
-
-/** A server that is not root cannot empty directories whose owner took its own rights away. */
-async function openUp(path: string): Promise<void> {
-  if (!(await lstat(path)).isDirectory()) return
-  await chmod(path, 0o700)
-  for (const name of await readdir(path)) await openUp(join(path, name))
 }

@@ -11,6 +11,7 @@ import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasErrorCode } from '../../home/error-code.ts'
 import type { OutputChunk } from '../../guest/inside.ts'
 import { FILE_HEADER_BYTES, fileHeader, parseRecords, readFileHeader } from './output-record.ts'
 
@@ -208,7 +209,7 @@ async function withFile<T>(path: string, work: (handle: FileHandle) => Promise<T
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (hasErrorCode(error, 'ENOENT')) return null
     throw error
   }
   try {

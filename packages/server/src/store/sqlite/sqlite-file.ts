@@ -5,6 +5,7 @@
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { HoldfastError } from '@holdfast/protocol'
+import { hasErrorCode } from '../../home/error-code.ts'
 import type { Connection } from './connection.ts'
 
 const PRIVATE = 0o600
@@ -25,7 +26,7 @@ function makeIfMissing(path: string): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE))
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!hasErrorCode(error, 'EEXIST')) throw error
   }
 }
 

@@ -10,6 +10,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { sep } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { hasErrorCode } from '../../../home/error-code.ts'
 import type { Mount } from '../../spec.ts'
 
 export interface IdentifiedMount {
@@ -49,8 +50,7 @@ async function shownAt(mount: Mount, place: string) {
   try {
     return await stat(place, { bigint: true })
   } catch (error) {
-    const isForbidden = error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM')
-    if (!isForbidden) throw swapped(mount, error)
+    if (!hasErrorCode(error, 'EACCES', 'EPERM')) throw swapped(mount, error)
     // A server that may not look inside an engine's process can only look again where the engine looked.
     await identifyMounts([mount])
     return await stat(mount.source, { bigint: true })

@@ -8,7 +8,7 @@
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 export const CONTROLLERS = ['memory', 'pids', 'cpu'] as const
 export type Controller = (typeof CONTROLLERS)[number]

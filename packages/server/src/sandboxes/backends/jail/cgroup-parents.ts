@@ -6,7 +6,7 @@
 import { rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { prepareCgroup, type CgroupLayout } from './cgroup-layout.ts'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 export interface CgroupParents {
   /** Nothing removes the parents of these cgroups while the work goes on. */

@@ -7,7 +7,7 @@ import { readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HoldfastError } from '@holdfast/protocol'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 import { signalPid } from './process-identity.ts'
 
 const REMOVAL_DEADLINE_MS = 10_000

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 export interface EtcDirectory {
   readonly directory: string

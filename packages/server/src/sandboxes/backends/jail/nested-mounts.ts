@@ -11,7 +11,7 @@ import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { Mount } from '../../spec.ts'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 /** Throws `mount_refused`. */
 export async function refusePlantedLinks(mounts: readonly Mount[]): Promise<void> {

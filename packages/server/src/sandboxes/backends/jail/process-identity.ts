@@ -6,7 +6,7 @@
  * Reads procfs synchronously on purpose: it is memory, never a disk, and an asynchronous read costs ten times as much.
  */
 import { readFileSync } from 'node:fs'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 export interface ProcessIdentity {
   readonly pid: number

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
-import { hasErrorCode } from './error-code.ts'
+import { hasErrorCode } from '../../../home/error-code.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 const MAKING_PREFIX = '.making-'

@@ -6,6 +6,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill, pid as ownPid } from 'node:process'
+import { hasErrorCode } from '../../../home/error-code.ts'
 
 export function servicePath(stateDir: string): string {
   return join(stateDir, 'podman.sock')
@@ -38,6 +39,6 @@ function isAlive(pid: number): boolean {
     return kill(pid, 0)
   } catch (error) {
     // Somebody else's process is alive all the same.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    return hasErrorCode(error, 'EPERM')
   }
 }
