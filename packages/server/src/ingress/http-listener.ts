@@ -42,7 +42,7 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
     sendStream(response, outgoing)
     return RESPONSE_ALREADY_SENT
   }
-  const handle = getRequestListener(answer, { overrideGlobalObjects: false, errorHandler: malformedReply })
+  const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply })
   // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body. A request without a host is refused
   // with a document, not by the parser.
   const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => void handle(incoming, outgoing)

@@ -19,8 +19,9 @@ export interface Outgoing extends Writable {
 }
 
 /** Everything but JSON, which is there as a whole. */
-export function isStream({ headers, body }: Response): boolean {
-  return headers.get('content-type')?.includes('json') !== true && body !== null
+export function isStream(response: Response): boolean {
+  // Its type first: to be asked for its body, an answer has to become what a browser would know.
+  return response.headers.get('content-type')?.includes('json') !== true && response.body !== null
 }
 
 /** Does not wait for the end: nobody is left to be told of a failure, and the source tells of its own. */
