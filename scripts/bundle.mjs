@@ -13,13 +13,24 @@ const KEPT = 3
 /** Some dependencies are CommonJS and ask for built-in modules with `require`. */
 const BANNER = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
+/** Schemas bring their messages in fifty languages along; ours are written in one. */
+const ONE_LANGUAGE = {
+  name: 'one-language',
+  /** @param {import('esbuild').PluginBuild} bundler */
+  setup(bundler) {
+    const filter = /^\.\.\/locales\/index\.js$/
+    bundler.onResolve({ filter }, ({ importer }) => (importer.includes('/zod/') ? { path: 'locales', namespace: 'one-language' } : null))
+    bundler.onLoad({ filter: /.*/, namespace: 'one-language' }, () => ({ contents: 'export {}' }))
+  },
+}
+
 /**
  * @param {string} root the repository
  * @returns {Promise<string>} the program to run, relative to the repository
  */
 export async function bundle(root) {
   const sources = sourceFiles(join(root, 'packages')).toSorted()
-  const hash = hashFiles([...sources, join(root, 'package-lock.json')], [BANNER])
+  const hash = hashFiles([...sources, join(root, 'package-lock.json'), import.meta.filename], [])
   const dist = join('packages', 'cli', 'dist')
   // Named by content: a server that still runs from an older bundle keeps the chunks it loads lazily.
   const name = hash.slice(0, 16)
@@ -48,6 +59,7 @@ async function build(root, output) {
     outExtension: { '.js': '.mjs' },
     banner: { js: BANNER },
     logLevel: 'warning',
+    plugins: [ONE_LANGUAGE],
   })
   rmSync(output, { recursive: true, force: true })
   renameSync(temporary, output)

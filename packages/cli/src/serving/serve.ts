@@ -8,6 +8,7 @@ import { exitCodeOfSignal } from '../exit-code.ts'
 import { note } from '../failure.ts'
 import { write } from '../output/print.ts'
 import { startSpinner } from '../spinner.ts'
+import { giveMemoryBack } from './give-memory-back.ts'
 import { greeting } from './greeting.ts'
 
 export async function serve(flags: ConfigFlags): Promise<void> {
@@ -17,6 +18,7 @@ export async function serve(flags: ConfigFlags): Promise<void> {
   const server = await startServer(config, log, spinner.say).finally(spinner.stop)
   const { program } = clientEnvironment()
   await write(greeting(server, { program, onStop: config.sessions.onStop, calls: callWords(flags, server.url) }))
+  giveMemoryBack()
 
   const stopped = Promise.withResolvers<void>()
   const hurry = (name: NodeJS.Signals) => process.exit(exitCodeOfSignal(name))
