@@ -76,6 +76,7 @@ export function beginLife(store: Store, backend: SandboxBackend): Life {
         swap = isBegun ? null : { second, isBegun: true }
         return during(isBegun ? () => write().finally(second.resolve) : () => second.promise.then(write))
       },
+      promise: store.promise,
       close: () => store.close(),
     },
     backend: {

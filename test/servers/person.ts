@@ -7,7 +7,8 @@ import type { Principal } from '../../packages/server/src/access/principal.ts'
 import type { Caller } from '../../packages/server/src/sessions/caller.ts'
 import type { Command } from '../../packages/server/src/sessions/executions/command.ts'
 import type { Got, SessionRequest } from '../../packages/server/src/sessions/getting.ts'
-import type { CommandEnd, RunRequest, Started } from '../../packages/server/src/sessions/running.ts'
+import type { CommandEnd } from '../../packages/server/src/sessions/executions/executions.ts'
+import type { RunRequest, Started } from '../../packages/server/src/sessions/running.ts'
 import type { ExecutionRow } from '../../packages/server/src/store/tables/executions.ts'
 import type { TestServer } from './test-server.ts'
 
@@ -74,6 +75,8 @@ export async function personOf(server: TestServer, who: Principal = principal('a
         async ({ executionId, session, finish }) => {
           const printed = { stdout: '', stderr: '' }
           const end = await finish(({ channel, bytes }) => void (printed[channel] += bytes.toString('utf8')))
+          // Tests move the clock: whoever reads reads after its end, at the time when it ended.
+          await server.store.read(async () => undefined)
           return { executionId, session, ...printed, ...end }
         },
         more,

@@ -77,6 +77,11 @@ export async function runCommand(
   })
 }
 
+/** What callers were told is in the database then. */
+export async function untilWritten({ store }: ServerLife): Promise<void> {
+  await store.read(async () => undefined)
+}
+
 /** Until it has printed so much. */
 export async function untilPrinted(life: ServerLife, sessionId: string, executionId: string, bytes: number): Promise<void> {
   for (;;) {

@@ -13,6 +13,7 @@ import {
   startCommand,
   untilNoSandbox,
   untilState,
+  untilWritten,
 } from './actions.ts'
 import type { Aftermath } from './aftermath.ts'
 import type { Operation } from './operation.ts'
@@ -217,6 +218,8 @@ export const LIFE_OPERATIONS = {
       await life.plane.sessions.steering.release(life.caller, over.id)
       for (const { id } of [old, over]) await untilNoSandbox(life, id)
       await runCommand(life, life.caller, drained.id, shell('exit 7'))
+      // Before the clock moves: when it ended is when that was written.
+      await untilWritten(life)
       say({ drained: drained.id, idle: idle.id, old: old.id, purged: over.id, aheadMs: HOUR_MS })
     },
     async act(life, say, { old, idle }) {

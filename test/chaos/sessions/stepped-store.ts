@@ -19,6 +19,7 @@ export function steppedStore(store: Store, steps: Steps): Store {
         tell('before')
         return result
       }, durability),
+    promise: store.promise,
     close: () => store.close(),
   }
 }
@@ -31,6 +32,7 @@ function noting(transaction: Transaction, written: string[]): Transaction {
   return {
     dialect: transaction.dialect,
     forUpdate: transaction.forUpdate,
+    origin: transaction.origin,
     all: (text, ...values) => transaction.all(text, ...values),
     get(text, ...values) {
       note(text)

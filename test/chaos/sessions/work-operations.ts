@@ -2,7 +2,7 @@
  * What a server does in a session: commands, processes, their cancellation.
  */
 import { printingScript } from '../numbered-lines.ts'
-import { endlessCommand, journalCommand, readySession, runCommand, shell, startCommand, untilPrinted } from './actions.ts'
+import { endlessCommand, journalCommand, readySession, runCommand, shell, startCommand, untilPrinted, untilWritten } from './actions.ts'
 import { checkNumberedOutput } from './numbered-output.ts'
 import type { Operation } from './operation.ts'
 
@@ -14,6 +14,7 @@ export const WORK_OPERATIONS = {
     async act(life, say, { session }) {
       const end = await runCommand(life, life.caller, String(session), journalCommand(), (execution) => say({ execution }))
       say({ status: end.status })
+      await untilWritten(life)
     },
     async check({ facts, executionOf, expect }) {
       const execution = await executionOf('execution')

@@ -6,10 +6,7 @@ import type { Guard } from './guard.ts'
 
 export const TABLE_GUARDS: readonly Guard[] = [
   ...guardsOf('store/tables/sessions.ts', 'model', [
-    [
-      'SELECT * FROM sessions WHERE tenant_id = ? AND owner = ? AND key_hash = ? AND state NOT IN ${OVER}',
-      'SELECT * FROM sessions WHERE tenant_id = ? AND owner = ? AND key_hash = ?',
-    ],
+    ['`tenant_id = ? AND owner = ? AND key_hash = ? AND state NOT IN ${OVER}`', '`tenant_id = ? AND owner = ? AND key_hash = ?`'],
     [`text: 'tenant_id = ? AND owner = ?', values: [tenantId, owner]`, `text: 'tenant_id = ?', values: [tenantId]`],
     [`WHERE server_id = ? AND deadline_at <= ? ORDER BY`, `WHERE server_id = ? AND deadline_at <= ? AND state <> 'suspended' ORDER BY`],
     [`WHERE server_id = ? AND state = 'closing'`, `WHERE server_id = ? AND state = 'never'`],
@@ -33,7 +30,7 @@ export const TABLE_GUARDS: readonly Guard[] = [
       'WHERE id = ? AND tenant_id = ? AND version = ? AND state IN ${OVER}',
       `WHERE id = ? AND ? <> '' AND version = ? AND state IN \${OVER}`,
     ],
-    ['SELECT * FROM sessions WHERE id = ? AND tenant_id = ? ${transaction.forUpdate}', `SELECT * FROM sessions WHERE id = ? AND ? <> ''`],
+    ['`id = ? AND tenant_id = ? ${transaction.forUpdate}`', "`id = ? AND ? <> ''`"],
     ['tenant_id = ? AND (owner = ? OR owner_group IN (${places}))', `? <> '' AND (owner = ? OR owner_group IN (\${places}))`],
     [`if (owner === null) return { text: 'tenant_id = ?'`, `if (owner === null) return { text: '? IS NOT NULL'`],
     [`WHERE server_id = ? AND deadline_at <= ? ORDER BY`, `WHERE ? <> '' AND deadline_at <= ? ORDER BY`],

@@ -8,13 +8,13 @@ import type { SessionView } from '@holdfast/protocol'
 import type { OutputChunk } from '../guest/inside.ts'
 import type { Store } from '../store/store.ts'
 import { findExecution, listExecutions, storedOutput } from '../store/tables/executions.ts'
-import type { ExecutionEnd, ExecutionRow } from '../store/tables/executions.ts'
+import type { ExecutionRow } from '../store/tables/executions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Caller } from './caller.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import { checkCommand } from './executions/command.ts'
 import type { Command } from './executions/command.ts'
-import type { Executions, RunningExecution, StartedExecution } from './executions/executions.ts'
+import type { CommandEnd, Executions, RunningExecution, StartedExecution } from './executions/executions.ts'
 import { openStoredOutput } from './executions/output-log.ts'
 import type { OutputLog, StoredOutput } from './executions/output-log.ts'
 import type { Fleet } from './fleet.ts'
@@ -35,9 +35,6 @@ export interface RunRequest {
   /** Somebody is at its terminal from the start. */
   readonly isAttended?: boolean | undefined
 }
-
-/** How a command ended, as it is stored. */
-export type CommandEnd = Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs'>
 
 export interface Started {
   readonly executionId: string
@@ -140,7 +137,7 @@ export function createRunning(needs: RunningNeeds): Running {
           session: viewOf(started.session),
           finish(onChunk) {
             running ??= started.follow(onChunk)
-            return running.ended
+            return running.finished
           },
         })
       } finally {

@@ -19,6 +19,7 @@ export function timedStore(store: Store, { transactionEnded }: Pick<StoreObserve
     dialect: store.dialect,
     read: (work) => timed('read', store.read(work), performance.now()),
     write: (work, durability) => timed('write', store.write(work, durability), performance.now()),
+    promise: store.promise,
     close: () => store.close(),
   }
 }
@@ -40,6 +41,7 @@ export function tracedStore(store: Store, { bind, step }: Tracing): Store {
       )
       return step('store.write', () => store.write(bound, durability))
     },
+    promise: store.promise,
     close: () => store.close(),
   }
 }

@@ -18,6 +18,8 @@ export interface Sql {
    * inserted a row that refers to this one holds its key, and two such would wait for each other.
    */
   readonly forUpdate: '' | 'FOR NO KEY UPDATE'
+  /** The same for all transactions of one store, and of no other: what was read before is remembered by it. */
+  readonly origin: object
   all(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]>
   get(text: string, ...values: readonly SqlValue[]): Promise<Row | undefined>
   /** Gives the number of rows changed. */
@@ -38,7 +40,7 @@ export type Durability = 'power' | 'process'
 
 export interface Store {
   readonly dialect: Dialect
-  /** Reads of one moment. Never waits for a writer. */
+  /** Reads of one moment. Waits for no writer, except for what was promised. */
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>
   /**
    * Commits when `work` resolves, rolls back when it rejects, and resolves or rejects after that. `work` awaits nothing but this
@@ -46,5 +48,7 @@ export interface Store {
    * that fails dooms its transaction, also when the error is caught. The default durability is `power`.
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, durability?: Durability): Promise<T>
+  /** Somebody is told of this write before it is committed: whoever reads from now on reads after it. It must not read itself. */
+  promise(write: Promise<unknown>): void
   close(): Promise<void>
 }

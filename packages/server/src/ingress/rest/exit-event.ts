@@ -4,7 +4,8 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import type { ExecExitEvent } from '@holdfast/protocol'
-import type { CommandEnd, Started } from '../../sessions/running.ts'
+import type { CommandEnd } from '../../sessions/executions/executions.ts'
+import type { Started } from '../../sessions/running.ts'
 
 export function exitEvent(started: Started, end: CommandEnd): ExecExitEvent {
   return {

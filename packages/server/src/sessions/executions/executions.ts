@@ -43,6 +43,9 @@ import type { OutputLog } from './output-log.ts'
 export type OnChunk = (chunk: OutputChunk) => void | Promise<void>
 
 /** An execution that runs, as this server follows it. */
+/** How a command ended, as it is stored. */
+export type CommandEnd = Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs'>
+
 export interface RunningExecution {
   readonly id: string
   readonly session: SessionRef
@@ -50,6 +53,8 @@ export interface RunningExecution {
   readonly log: OutputLog
   /** `null`: it takes none after its start. */
   readonly input: LiveInput | null
+  /** How it ended, as soon as that is certain; who reads the store after that finds it there. */
+  readonly finished: Promise<CommandEnd>
   /** The stored end. Rejects with `server_stopping` when this server lets go of it: it runs on. */
   readonly ended: Promise<ExecutionEnd>
 }
@@ -214,10 +219,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   ): RunningExecution {
     const { id, kind, timeoutMs } = known
     const input = more.input === 'none' ? null : new LiveInput({ live, kind: more.input, onClosed: () => noteClosed(id) })
-    const running: RunningExecution = { id, session: ref, live, log: output, input, ended: settle() }
+    const finished = Promise.withResolvers<CommandEnd>()
+    const running: RunningExecution = { id, session: ref, live, log: output, input, finished: finished.promise, ended: settle() }
     table.set(id, running)
     // A reader who does not ask for the end must not make its failure an unhandled one.
-    running.ended.catch(() => undefined)
+    running.ended.then(finished.resolve, finished.reject)
+    running.finished.catch(() => undefined)
     return running
 
     async function settle(): Promise<ExecutionEnd> {
@@ -234,13 +241,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
           onOutput: needs.onOutput,
           ...(timeoutMs === null ? {} : { watchdogMs: timeoutMs + WATCHDOG_GRACE_MS }),
         })
-        const blob = await output.close()
-        if (followed.outcome === 'left')
-          throw new HoldfastError('server_stopping', 'the server has let go of this execution, which runs on', { execution_id: id })
-        const end = await store(ref, id, kind, { ...endOf(followed), output: blob }, more.notice)
-        if (blob !== null) await output.remove()
-        if (followed.outcome === 'ended') forgetExecution(live, followed)
-        return end
+        const stored = settleAs(followed)
+        if (isCertain(followed)) {
+          database.promise(stored)
+          finished.resolve(endOf(followed))
+        }
+        return await stored
       } catch (error) {
         if (isHoldfastError(error, 'server_stopping')) input?.end(error)
         else log.error('execution-not-recorded', { execution: id, error: errorText(error) })
@@ -249,6 +255,16 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
         input?.end(executionEnded())
         table.delete(id)
       }
+    }
+
+    async function settleAs(followed: FollowedEnd): Promise<ExecutionEnd> {
+      const blob = await output.close()
+      if (followed.outcome === 'left')
+        throw new HoldfastError('server_stopping', 'the server has let go of this execution, which runs on', { execution_id: id })
+      const end = await store(ref, id, kind, { ...endOf(followed), output: blob }, more.notice)
+      if (blob !== null) await output.remove()
+      if (followed.outcome === 'ended') forgetExecution(live, followed)
+      return end
     }
   }
 
@@ -310,6 +326,14 @@ function endOf(
   const { exitCode, signal, timedOut, killed, durationMs } = followed
   const status = timedOut ? 'timed_out' : 'completed'
   return { status, isKilled: killed && !timedOut, exitCode, signal, durationMs: Math.round(durationMs), outputSeq }
+}
+
+/**
+ * One that came to its own end did, whatever else is going on; so its caller need not wait for the store. Should the server die before
+ * it is written, the guest still knows it, and the next start writes it.
+ */
+function isCertain(followed: FollowedEnd): followed is Extract<FollowedEnd, { outcome: 'ended' }> {
+  return followed.outcome === 'ended' && !followed.killed && !followed.timedOut
 }
 
 function eventNoun(kind: ExecutionKind): 'execution' | 'process' {

@@ -15,6 +15,26 @@ export const LIFE: Proofs = {
     expect(await thingIds(await open())).toEqual(['a'])
   },
 
+  'whoever reads after a promise reads what was promised, and closing waits for it': async ({ store, open }) => {
+    await makeThings(store)
+    const written = Promise.withResolvers<void>()
+    const write = async (id: string) => {
+      await written.promise
+      await store.write((transaction) => insertThing(transaction, id))
+    }
+    store.promise(write('a'))
+    const read = thingIds(store)
+    written.resolve()
+    expect(await read).toEqual(['a'])
+    const broken = write('a')
+    store.promise(broken)
+    expect(await thingIds(store)).toEqual(['a'])
+    await expect(broken).rejects.toThrow()
+    store.promise(write('b'))
+    await store.close()
+    expect(await thingIds(await open())).toEqual(['a', 'b'])
+  },
+
   'closing waits for what has begun, refuses what comes later, and can be repeated': async ({ store, open }) => {
     await makeThings(store)
     const begun = ['a', 'b', 'c'].map((id) => store.write((transaction) => insertThing(transaction, id)))

@@ -51,6 +51,7 @@ export function openScope({ client, place, numbering }: Needs): Scope {
   const transaction: Transaction = {
     dialect: 'postgres',
     forUpdate: 'FOR NO KEY UPDATE',
+    origin: numbering,
     all: async (text, ...values) => (await perform(text, values)).rows,
     get: async (text, ...values) => (await perform(text, values)).rows[0],
     run: async (text, ...values) => (await perform(text, values)).rowCount ?? 0,

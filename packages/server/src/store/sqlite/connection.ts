@@ -17,6 +17,8 @@ const BUSY_TIMEOUT_MS = { read: 20, write: 0 } as const
 type Frame = 'BEGIN' | 'BEGIN IMMEDIATE' | 'COMMIT' | 'ROLLBACK' | 'SAVEPOINT job' | 'RELEASE job' | 'ROLLBACK TO job'
 
 export interface Connection {
+  /** Common to the connections of one store. */
+  readonly origin: object
   /** False also after SQLite itself gave up the whole transaction, as it may when the disk is full. */
   readonly isInTransaction: boolean
   /** For what is said once; several statements may be given at once. */
@@ -29,7 +31,7 @@ export interface Connection {
   close(): void
 }
 
-export function openConnection(path: string, access: 'read' | 'write'): Connection {
+export function openConnection(path: string, access: 'read' | 'write', origin: object = {}): Connection {
   const database = new DatabaseSync(path, {
     readOnly: access === 'read',
     timeout: BUSY_TIMEOUT_MS[access],
@@ -49,6 +51,7 @@ export function openConnection(path: string, access: 'read' | 'write'): Connecti
   }
 
   return {
+    origin,
     get isInTransaction() {
       return database.isTransaction
     },

@@ -28,7 +28,7 @@ export function createReaders(first: Connection, path: string): Readers {
     if (free !== undefined) return free
     if (openCount >= MAX_READERS) return new Promise((resolve) => void waiting.push(resolve))
     try {
-      const opened = openConnection(path, 'read')
+      const opened = openConnection(path, 'read', first.origin)
       openCount++
       return opened
     } catch (error) {

@@ -36,6 +36,7 @@ export function openScope(connection: Connection, path: string): Scope {
   const transaction: Transaction = {
     dialect: 'sqlite',
     forUpdate: '',
+    origin: connection.origin,
     all: (text, ...values) => perform(connection.all, text, values),
     get: (text, ...values) => perform(connection.get, text, values),
     run: (text, ...values) => perform(connection.run, text, values),

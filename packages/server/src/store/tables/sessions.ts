@@ -7,6 +7,7 @@
 import { CLOSE_REASONS, DEADLINES, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from '@holdfast/protocol'
 import type { CloseReason, Deadline, PendingReason, SandboxWish, SessionState, SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
 import { z } from 'zod'
+import { KeptRows } from '../kept-rows.ts'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
 import { deleteLabels, insertLabels, labelSource } from './session-labels.ts'
@@ -197,23 +198,41 @@ export async function updateSession(transaction: Transaction, before: SessionRow
     await deleteLabels(transaction, before)
     await insertLabels(transaction, after)
   }
+  transaction.afterCommit(() => keptOf(transaction).keep(after))
   return true
+}
+
+const MOST_KEPT = 512
+const kept = new WeakMap<object, KeptRows<SessionRow>>()
+
+function keptOf({ origin }: Sql): KeptRows<SessionRow> {
+  const known = kept.get(origin) ?? new KeptRows<SessionRow>(MOST_KEPT)
+  kept.set(origin, known)
+  return known
+}
+
+/** The one row of which this is true: the kept one, if the database has the same version, or else as it is there. */
+async function current(sql: Sql, where: string, ...values: readonly SqlValue[]): Promise<SessionRow | null> {
+  const row = await sql.get(`SELECT id, version FROM sessions WHERE ${where}`, ...values)
+  if (row === undefined) return null
+  const head = new RowReader('sessions', row)
+  const id = head.text('id')
+  return keptOf(sql).get(id, head.number('version')) ?? one(await sql.get(`SELECT * FROM sessions WHERE id = ?`, id))
 }
 
 /** For the one who is about to change it. */
 export async function lockSession(transaction: Transaction, tenantId: string, id: string): Promise<SessionRow | null> {
-  return one(await transaction.get(`SELECT * FROM sessions WHERE id = ? AND tenant_id = ? ${transaction.forUpdate}`, id, tenantId))
+  return current(transaction, `id = ? AND tenant_id = ? ${transaction.forUpdate}`, id, tenantId)
 }
 
 export async function findSession(sql: Sql, visible: Visible, id: string): Promise<SessionRow | null> {
   const { text, values } = condition(visible)
-  return one(await sql.get(`SELECT * FROM sessions WHERE id = ? AND ${text}`, id, ...values))
+  return current(sql, `id = ? AND ${text}`, id, ...values)
 }
 
 /** The open one of this owner with this key, if any. */
 export async function findOpenSession(sql: Sql, tenantId: string, owner: string, keyHash: string): Promise<SessionRow | null> {
-  const text = `SELECT * FROM sessions WHERE tenant_id = ? AND owner = ? AND key_hash = ? AND state NOT IN ${OVER}`
-  return one(await sql.get(text, tenantId, owner, keyHash))
+  return current(sql, `tenant_id = ? AND owner = ? AND key_hash = ? AND state NOT IN ${OVER}`, tenantId, owner, keyHash)
 }
 
 export interface SessionFilter {
