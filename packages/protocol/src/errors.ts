@@ -20,9 +20,16 @@ export const ERRORS = {
   },
   backend_unknown: { status: 400, retry: 'after-change', hint: '`holdfast doctor` lists the backends.' },
   config_invalid: { status: 400, retry: 'after-change', hint: '`holdfast config show` prints every setting with its value and source.' },
+  profile_unknown: { status: 400, retry: 'after-change', hint: 'GET /v1/profiles lists the profiles of this server.' },
+  pipeline_unknown: { status: 400, retry: 'after-change', hint: 'GET /v1/pipelines lists what is configured.' },
   mount_refused: { status: 400, retry: 'after-change', hint: 'Mount a directory under an allowed root; see THREAT-MODEL.md, "Mounts".' },
   unauthorized: { status: 401, retry: 'after-change', hint: 'Send the API key as `Authorization: Bearer …`.' },
   forbidden: { status: 403, retry: 'never', hint: 'Ask an operator or an administrator of the tenant.' },
+  profile_locked: {
+    status: 403,
+    retry: 'after-change',
+    hint: 'Leave the named fields out, or use another profile; GET /v1/profiles shows what each one locks.',
+  },
   origin_refused: { status: 403, retry: 'never', hint: 'Call the API from a program, or from a page of the same origin.' },
   host_refused: {
     status: 403,

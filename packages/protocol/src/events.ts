@@ -29,6 +29,7 @@ export const EVENT_TYPES = [
   'execution.ended',
   'process.started',
   'process.ended',
+  'workspace.over_quota',
 ] as const
 export const EventType = z.enum(EVENT_TYPES)
 export type EventType = z.output<typeof EventType>

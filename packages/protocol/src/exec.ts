@@ -6,23 +6,16 @@
  */
 import { z } from 'zod'
 import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
-import { LimitsWish } from './limits.ts'
+import { SandboxWish } from './sandbox-wish.ts'
 import { ScopeRequest, SessionKey } from './scopes.ts'
 import { EXECUTION_STATUSES, WORKSPACE_VERDICTS } from './session-words.ts'
 
+/** Of a command that names none, in a session without a profile. */
 export const DEFAULT_TIMEOUT_MS = 30_000
 /** How much of each stream the JSON answer carries; the rest is counted, read and dropped. */
 export const CAPTURE_BYTES = 1024 * 1024
 
 const namesOne = (...ways: readonly unknown[]) => ways.filter((way) => way !== undefined).length === 1
-
-/** What shapes a sandbox when it is created; a live session with other values answers `session_incompatible`. */
-export const SandboxWish = z.strictObject({
-  image: z.string().min(1, { error: 'must not be empty' }).max(255, { error: 'must be at most 255 characters' }).optional(),
-  network: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }).optional(),
-  limits: LimitsWish.optional(),
-})
-export type SandboxWish = Readonly<z.output<typeof SandboxWish>>
 
 export const ExecBody = z
   .strictObject({
@@ -37,8 +30,8 @@ export const ExecBody = z
     /** Or what the key is made from. */
     ...ScopeRequest.shape,
     ...CommandShape,
-    /** `null`, for a stream only: for as long as its caller attends it. */
-    timeout_ms: TimeoutMs.nullable().default(DEFAULT_TIMEOUT_MS),
+    /** Left out: the profile's, else half a minute. `null`, for a stream only: for as long as its caller attends it. A profile's maximum holds anyway. */
+    timeout_ms: TimeoutMs.nullable().optional(),
     /** For a stream only: its stdin stays open for later input, by the id that `started` tells. */
     interactive: z.boolean({ error: 'must be true or false' }).default(false),
     /** Of a stream: `text` replaces what is not UTF-8, `base64` is byte for byte. */
@@ -50,10 +43,14 @@ export const ExecBody = z
     error: 'is the whole input; leave it out for one that is interactive',
     path: ['stdin'],
   })
-  .refine(({ session, session_id, scope, variables }) => namesOne(session, session_id, scope ?? variables), {
-    error: 'give exactly one of session (a key), session_id, and scope with its variables',
-    path: ['session'],
-  })
+  .refine(
+    ({ session, session_id: id, scope, variables, pipeline }) =>
+      namesOne(session, id, scope ?? variables ?? ((session ?? id) === undefined ? pipeline : undefined)),
+    {
+      error: 'give exactly one of session (a key), session_id, and scope or pipeline with its variables',
+      path: ['session'],
+    },
+  )
 export type ExecBody = z.output<typeof ExecBody>
 export type ExecBodyInput = z.input<typeof ExecBody>
 

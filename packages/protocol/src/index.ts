@@ -13,7 +13,6 @@ export {
   ExecOutputEvent,
   ExecResult,
   ExecStartedEvent,
-  SandboxWish,
   SessionView,
 } from './exec.ts'
 export type { ExecBodyInput } from './exec.ts'
@@ -54,10 +53,24 @@ export {
 } from './files.ts'
 export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, ROLES, Subject } from './keys.ts'
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
-export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes } from './limits.ts'
+export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes, WorkspaceBytes } from './limits.ts'
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
+export { PipelineList, PipelineView } from './pipelines.ts'
 export { ErrorRow, ErrorTable, ProblemDocument } from './problems.ts'
 export { ProcessList, ProcessName, ProcessView, StartProcessBody, StopProcessQuery } from './processes.ts'
+export { LOCKABLE_FIELDS, ProfileList, ProfileView } from './profiles.ts'
+export type { LockableField } from './profiles.ts'
+export {
+  DEFAULT_WORKSPACE,
+  MAXIMUM_MOUNTS,
+  MOUNT_MODES,
+  MountWish,
+  ROOT_KINDS,
+  SandboxWish,
+  WORKSPACE_MODES,
+  WorkspaceWish,
+} from './sandbox-wish.ts'
+export type { RootKind, WorkspaceMode } from './sandbox-wish.ts'
 export { ListSandboxesQuery, SANDBOX_STATES, SandboxView } from './sandboxes.ts'
 export type { SandboxState } from './sandboxes.ts'
 export {
@@ -109,7 +122,35 @@ export type {
   SuspendReason,
   WorkspaceVerdict,
 } from './session-words.ts'
-export { CreateTenantBody, DeadlineCeilings, TENANT_STATES, TenantName, TenantPolicy, TenantQuotas, TenantView } from './tenants.ts'
+export {
+  CreateSkillBody,
+  InstallSkillsQuery,
+  ListSkillFilesQuery,
+  MAXIMUM_SKILL_ARCHIVE_BYTES,
+  MAXIMUM_SKILL_TEXT_BYTES,
+  PreviewSkillsQuery,
+  SkillFileList,
+  SkillFileQuery,
+  SkillFileView,
+  SkillList,
+  SkillName,
+  SkillPreview,
+  SkillPreviewList,
+  SkillSummary,
+  SkillView,
+  UpdateSkillBody,
+  WrittenSkillFile,
+} from './skills.ts'
+export {
+  CreateTenantBody,
+  DeadlineCeilings,
+  ProfileName,
+  TENANT_STATES,
+  TenantName,
+  TenantPolicy,
+  TenantQuotas,
+  TenantView,
+} from './tenants.ts'
 export type { CreateTenantBodyInput, QuotaName, TenantPolicyInput, TenantState } from './tenants.ts'
 export {
   DEFAULT_COLS,
@@ -122,4 +163,22 @@ export {
   TerminalQuery,
   TerminalSize,
 } from './terminals.ts'
+export {
+  MAXIMUM_TOOL_READ_LINES,
+  OpenAiTool,
+  TOOL_FORMATS,
+  TOOL_NAMES,
+  TOOL_OUTPUT_CHARACTERS,
+  TOOL_PATTERN_CHARACTERS,
+  TOOL_READ_LINES,
+  TOOL_RESULT_BYTES,
+  TOOL_SHAPES,
+  TOOL_TIMEOUT_SECONDS,
+  ToolCallBody,
+  ToolDefinition,
+  ToolFailure,
+  ToolList,
+  ToolsQuery,
+} from './tools.ts'
+export type { ToolCallBodyInput, ToolInput, ToolName, ToolResult } from './tools.ts'
 export { CreatedWebhookView, CreateWebhookBody, WebhookList, WebhookView } from './webhooks.ts'

@@ -14,6 +14,7 @@ export const MINIMUM_MEMORY_BYTES = 16 * MEBIBYTE
 export const MINIMUM_PIDS = 8
 export const MINIMUM_TMP_BYTES = MEBIBYTE
 export const MINIMUM_OPEN_FILES = 16
+export const MINIMUM_WORKSPACE_BYTES = MEBIBYTE
 
 export const Cpus = z
   .number({ error: 'must be a number of processors such as 0.5 or 2' })
@@ -40,11 +41,18 @@ export const OpenFiles = z
   .min(MINIMUM_OPEN_FILES, { error: `must be at least ${MINIMUM_OPEN_FILES}` })
   .max(1_048_576, { error: 'must be at most 1048576' })
 
+export const WorkspaceBytes = z
+  .int({ error: 'must be a whole number of bytes' })
+  .min(MINIMUM_WORKSPACE_BYTES, { error: `must be at least ${MINIMUM_WORKSPACE_BYTES} bytes (1 MiB)` })
+  .max(2 ** 50, { error: 'must be at most 1 PiB' })
+
 export const LimitsWish = z.strictObject({
   cpus: Cpus.nullable().optional(),
   memory_bytes: MemoryBytes.nullable().optional(),
   pids: Pids.nullable().optional(),
   tmp_bytes: TmpBytes.optional(),
   open_files: OpenFiles.optional(),
+  /** Of all files in the session's workspace together. */
+  workspace_bytes: WorkspaceBytes.nullable().optional(),
 })
 export type LimitsWish = z.output<typeof LimitsWish>

@@ -34,6 +34,9 @@ export type Deadline = (typeof DEADLINES)[number]
 export const WORKSPACE_VERDICTS = ['intact', 'restored', 'lost'] as const
 export type WorkspaceVerdict = (typeof WORKSPACE_VERDICTS)[number]
 
-/** How an execution ended. `lost`: nobody knows. `not_started`: there was no such program, or it could not be run. */
-export const EXECUTION_STATUSES = ['running', 'completed', 'timed_out', 'cancelled', 'lost', 'not_started'] as const
+/**
+ * How an execution ended. `workspace_full`: it was stopped because the workspace held more than its bound. `lost`: nobody knows.
+ * `not_started`: there was no such program, or it could not be run.
+ */
+export const EXECUTION_STATUSES = ['running', 'completed', 'timed_out', 'cancelled', 'workspace_full', 'lost', 'not_started'] as const
 export type ExecutionStatus = (typeof EXECUTION_STATUSES)[number]

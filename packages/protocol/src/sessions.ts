@@ -2,9 +2,9 @@
  * Sessions on the wire: what is asked for, what is told, and what may be done to one.
  */
 import { z } from 'zod'
-import { SandboxWish } from './exec.ts'
 import { Group, Subject } from './keys.ts'
 import { PagingShape } from './paging.ts'
+import { MOUNT_MODES, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ScopeRequest, SessionKey } from './scopes.ts'
 import { CLOSE_REASONS, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from './session-words.ts'
 import { ProfileName, Seconds } from './tenants.ts'
@@ -79,10 +79,11 @@ export const CreateSessionBody = z
       .max(MAXIMUM_WAIT_MS, { error: `must be at most ${MAXIMUM_WAIT_MS}` })
       .default(0),
   })
-  .refine(({ key, scope, variables }) => (key === undefined) !== ((scope ?? variables) === undefined), {
-    error: 'give exactly one of key, and scope with its variables',
-    path: ['key'],
-  })
+  .refine(
+    ({ key, scope, variables, pipeline }) =>
+      (key === undefined) !== ((scope ?? variables ?? (key === undefined ? pipeline : undefined)) === undefined),
+    { error: 'give exactly one of key, and scope or pipeline with its variables', path: ['key'] },
+  )
 export type CreateSessionBody = z.output<typeof CreateSessionBody>
 export type CreateSessionBodyInput = z.input<typeof CreateSessionBody>
 
@@ -188,14 +189,23 @@ export const SessionRecord = z.object({
   notice: z.string().nullable(),
   labels: z.record(z.string(), z.string()),
   metadata: z.record(z.string(), z.string()),
+  /** The named set of values that it was made with. */
+  profile: z.string().nullable(),
+  /** The pipeline that it was made for. */
+  pipeline: z.string().nullable(),
   image: z.string().nullable(),
   network: z.enum(['off', 'on']).nullable(),
+  rootfs: z.enum(ROOT_KINDS),
+  /** What of the host its workspace is; `source` is `null` for the session's own directory. */
+  workspace_mount: z.object({ source: z.string().nullable(), mode: z.enum(WORKSPACE_MODES), target: z.string() }),
+  mounts: z.array(z.object({ source: z.string(), target: z.string(), mode: z.enum(MOUNT_MODES) })),
   limits: z.object({
     cpus: z.number().nullable(),
     memory_bytes: z.int().nullable(),
     pids: z.int().nullable(),
     tmp_bytes: z.int().nullable(),
     open_files: z.int().nullable(),
+    workspace_bytes: z.int().nullable(),
   }),
   pack: z.string().nullable(),
   sandbox_id: z.string().nullable(),

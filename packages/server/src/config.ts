@@ -5,13 +5,17 @@
  */
 import { join, resolve } from 'node:path'
 import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import type { z } from 'zod'
 import type { Rate } from './access/token-buckets.ts'
 import { oidcConfig } from './config/oidc-config.ts'
 import type { OidcConfig } from './config/oidc-config.ts'
+import { configuredProfiles } from './config/profile-settings.ts'
 import { environmentValues, fileValues } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
+import type { BoxSettings } from './ingress/box/settings.ts'
+import type { Profile } from './policy/profiles.ts'
 import type { Limits } from './sandboxes/spec.ts'
 import type { QuotaLimits } from './sessions/quotas.ts'
 
@@ -33,9 +37,19 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   readonly backend: SettingValue<'backend'>
   readonly image: string
+  /** A person set it. */
+  readonly isImageNamed: boolean
   readonly network: 'off' | 'on'
   readonly limits: Limits
+  /** Of what each session's workspace holds; `null`: no bound. */
+  readonly workspaceBytes: number | null
+  readonly workspaceEntries: number
+  /** Of sessions that name none; `null`: none. */
+  readonly profile: string | null
+  readonly profiles: readonly Profile[]
+  readonly pipelines: SettingValue<'pipelines'>
   readonly allowedMountRoots: readonly string[]
+  readonly defaultWorkspace: string | null
   readonly dockerHost: string | null
   readonly podmanHost: string | null
   readonly podmanArgs: readonly string[]
@@ -61,6 +75,7 @@ export interface Config {
   readonly quotas: QuotaLimits
   readonly eventRetentionSeconds: number
   readonly webhookNetworks: readonly string[]
+  readonly box: BoxSettings
   readonly logLevel: SettingValue<'log.level'>
   readonly logFormat: SettingValue<'log.format'>
   readonly isMetricsPublic: boolean
@@ -89,6 +104,14 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
 
   const sources = [fromFlags, fromEnvironment, fromFile]
   const read = valueReader(sources)
+  const network = read('network')
+  const limits = {
+    cpus: read('limits.cpus'),
+    memoryBytes: read('limits.memory'),
+    pids: read('limits.pids'),
+    tmpBytes: read('limits.tmp'),
+    openFiles: read('limits.open_files'),
+  }
   return {
     home: read('home'),
     host: read('host'),
@@ -105,15 +128,16 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     allowedOrigins: read('cors.allowed_origins'),
     backend: read('backend'),
     image: read('image'),
-    network: read('network'),
-    limits: {
-      cpus: read('limits.cpus'),
-      memoryBytes: read('limits.memory'),
-      pids: read('limits.pids'),
-      tmpBytes: read('limits.tmp'),
-      openFiles: read('limits.open_files'),
-    },
+    isImageNamed: firstOf(sources, 'image') !== undefined,
+    network,
+    limits,
+    workspaceBytes: read('limits.workspace'),
+    workspaceEntries: read('limits.workspace_entries'),
+    profile: read('profile'),
+    profiles: configuredProfiles(read('profiles'), { network, limits }),
+    pipelines: read('pipelines'),
     allowedMountRoots: read('mounts.allowed_roots'),
+    defaultWorkspace: read('default_workspace'),
     dockerHost: read('docker.host'),
     podmanHost: read('podman.host'),
     podmanArgs: read('podman.args'),
@@ -142,6 +166,14 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     },
     eventRetentionSeconds: read('events.retention_seconds'),
     webhookNetworks: read('webhooks.allowed_networks'),
+    box: {
+      isEnabled: read('box.enabled'),
+      token: read('box.control_token'),
+      instance: read('box.instance'),
+      tenant: read('box.tenant'),
+      hostRoot: read('box.host_root'),
+      config: read('box.config'),
+    },
     logLevel: read('log.level'),
     logFormat: read('log.format'),
     isMetricsPublic: read('metrics.public'),
@@ -176,13 +208,24 @@ function valueReader(sources: readonly RawValues[]) {
     const parsed = schema.safeParse(raw === undefined ? SETTINGS[name].fallback : raw.value)
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of N, which the table's union hides
     if (parsed.success) return parsed.data as SettingValue<N>
-    const given = settingOf(name).secret ? '' : ` ${JSON.stringify(raw?.value)}`
-    const label = raw === undefined || raw.source.startsWith('/') ? `${raw?.source ?? 'default'}: ${name}` : raw.source
-    throw new HoldfastError('config_invalid', `${label}${given} ${problemSentence(fieldProblems(parsed.error))}`, {
+    throw new HoldfastError('config_invalid', problemOf(name, raw, parsed.error), {
       key: name,
       source: raw?.source ?? 'default',
     })
   }
+}
+
+function problemOf(name: SettingName, raw: RawValue | undefined, error: z.ZodError): string {
+  const problems = fieldProblems(error)
+  const label = raw === undefined || raw.source.startsWith('/') ? `${raw?.source ?? 'default'}: ${name}` : raw.source
+  // A section is too long to repeat; the problem names the field in it.
+  if (problems.every(({ field }) => field !== '') && isSection(raw?.value))
+    return problemSentence(problems.map(({ field, problem }) => ({ field: `${label}.${field}`, problem })))
+  return `${label}${settingOf(name).secret ? '' : ` ${JSON.stringify(raw?.value)}`} ${problemSentence(problems)}`
+}
+
+function isSection(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function shownSetting(name: SettingName, value: unknown, raw: RawValue | undefined): ShownSetting {

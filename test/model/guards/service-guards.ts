@@ -28,10 +28,10 @@ export const SERVICE_GUARDS: readonly Guard[] = [
     [`isClosed(state), {`, `true, {`],
   ]),
   ...guardsOf('sessions/compatible.ts', 'model', [
-    [`asks !== undefined && asks !== has`, `asks !== has`],
-    [`['network', asked.wish.network, wish.network],`, ``],
-    ['...limitsOf(asked.wish).map(([name, value]) => [`limits.${name}`, value, wish.limits?.[name]] as const),', ``],
-    [`['pack', asked.pack, session.pack],`, ``],
+    [`asks !== undefined && asks !== (known ?? null)`, `asks !== (known ?? null)`],
+    [`['network', network],`, ``],
+    ['...LIMITS.map((name) => [`limits.${name}`, limits?.[name]] as const),', ``],
+    [`['pack', asked.pack, session.pack] as const,`, ``],
   ]),
   ...guardsOf('sessions/placement.ts', 'model', [
     [`if ((await countHosted(transaction, serverId)) >= maxSandboxes)`, `if (false)`],

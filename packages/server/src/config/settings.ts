@@ -8,36 +8,16 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
-import { Cpus, MemoryBytes, OpenFiles, Pids, ROLES, TmpBytes } from '@holdfast/protocol'
+import { dirname, join } from 'node:path'
+import { MemoryBytes, OpenFiles, Pids, ProfileName, ROLES, TmpBytes, WorkspaceBytes } from '@holdfast/protocol'
+import { ControlToken, InstanceId } from '@holdfast/protocol/box'
 import { z } from 'zod'
 import { BACKEND_KINDS } from '../sandboxes/backend.ts'
-import { parseByteSize } from './byte-size.ts'
+import { PipelineSettings, ProfileSettings } from './profile-settings.ts'
+import { absolutePath, cpus, list, orNone, size, text, wholeNumber } from './written-values.ts'
 
 /** Also from a bundle, which lies elsewhere in the tree. */
 const repositoryRoot = ancestors(import.meta.dirname).find((directory) => existsSync(join(directory, 'guest', 'build'))) ?? '/'
-
-const text = (problem: string) => z.string({ error: problem }).min(1, { error: problem })
-const absolutePath = text('must be an absolute path').refine(isAbsolute, { error: 'must be an absolute path' })
-const wholeNumber = (problem: string) => z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: problem })
-const size = z.union(
-  [
-    z.number(),
-    z.string().transform((value, context) => {
-      const bytes = parseByteSize(value)
-      if (bytes !== null) return bytes
-      context.issues.push({ code: 'custom', message: 'must be a size such as 512m, 1g or 1048576', input: value })
-      return z.NEVER
-    }),
-  ],
-  { error: 'must be a size such as 512m, 1g or 1048576' },
-)
-const orNone = <S extends z.ZodType>(schema: S, problem: string) =>
-  z.union([z.literal('none').transform(() => null), schema], { error: `${problem}, or none` })
-const list = (separator: RegExp) =>
-  z.union([z.array(z.string()), z.string().transform((value) => value.split(separator).filter((part) => part !== ''))], {
-    error: 'must be a list',
-  })
 
 const seconds = wholeNumber('must be a whole number of seconds').pipe(
   z.int().min(1, { error: 'must be at least 1' }).max(315_360_000, { error: 'must be at most 315360000 (ten years)' }),
@@ -146,18 +126,7 @@ export const SETTINGS = {
     help: 'Network of a sandbox unless the request says otherwise.',
   },
   'limits.cpus': {
-    schema: orNone(
-      z
-        .union([
-          z.number(),
-          z
-            .string()
-            .regex(/^\d+(\.\d+)?$/)
-            .transform(Number),
-        ])
-        .pipe(Cpus),
-      'must be a number of processors such as 0.5 or 2',
-    ),
+    schema: orNone(cpus, 'must be a number of processors such as 0.5 or 2'),
     fallback: 1,
     help: 'Processors per sandbox, or none.',
   },
@@ -177,10 +146,32 @@ export const SETTINGS = {
     fallback: 1024,
     help: 'Open files per process.',
   },
+  'limits.workspace': {
+    schema: orNone(size.pipe(WorkspaceBytes), 'must be a size such as 512m, 1g or 1048576'),
+    fallback: 'none',
+    help: 'What the workspace of a session may hold, or none.',
+  },
+  'limits.workspace_entries': {
+    schema: count,
+    fallback: 1_000_000,
+    help: 'How many files and directories, where a workspace has a bound.',
+  },
+  profile: {
+    schema: ProfileName.nullable(),
+    fallback: null,
+    help: 'The profile of sessions that name none; without it the settings here are all there is.',
+  },
+  profiles: { schema: ProfileSettings, fallback: {}, help: 'Profiles of your own, by name; see docs/profiles.md.' },
+  pipelines: { schema: PipelineSettings, fallback: {}, help: 'Scope, profile and skills of each pipeline, by name; see docs/profiles.md.' },
   'mounts.allowed_roots': {
     schema: list(/:/).pipe(z.array(absolutePath)),
     fallback: [],
-    help: 'Host directories below which callers may mount.',
+    help: 'Host directories below which callers may mount; {tenant} in one becomes the id of the caller’s tenant.',
+  },
+  default_workspace: {
+    schema: absolutePath.nullable(),
+    fallback: null,
+    help: 'Host directory below an allowed root that sessions work in when they name none; may hold {tenant}. Without it each has its own.',
   },
   'docker.host': {
     schema: z.string().nullable(),
@@ -280,6 +271,33 @@ export const SETTINGS = {
     schema: list(/[\s,]+/),
     fallback: [],
     help: 'Private networks that webhooks may reach, e.g. 10.0.0.0/8; without it only public addresses.',
+  },
+  'box.enabled': { schema: yesOrNo, fallback: false, help: 'Whether LangBot’s Box client may connect, at /rpc/ws; see docs/box.md.' },
+  'box.control_token': {
+    schema: ControlToken.nullable(),
+    fallback: null,
+    help: 'What a Box client must show; needed when the server listens beyond loopback.',
+    secret: true,
+    alias: 'LANGBOT_BOX_CONTROL_TOKEN',
+  },
+  'box.instance': {
+    schema: InstanceId.nullable(),
+    fallback: null,
+    help: 'The LangBot instance that is served; without it the first one that connects.',
+    alias: 'LANGBOT_BOX_TRUSTED_INSTANCE_UUID',
+  },
+  'box.tenant': { schema: text('must be a tenant'), fallback: 'default', help: 'The tenant of everything Box clients do, by name or id.' },
+  'box.host_root': {
+    schema: absolutePath.nullable(),
+    fallback: null,
+    help: 'Directory in which workspaces that Box clients name are made; without it sessions have their own.',
+  },
+  'box.config': {
+    schema: z.string({ error: 'must be JSON as text' }).nullable(),
+    fallback: null,
+    help: 'The section box of LangBot’s configuration, as JSON, to begin with; clients send their own.',
+    secret: true,
+    alias: 'LANGBOT_BOX_CONFIG',
   },
   'log.level': {
     schema: z.enum(['debug', 'info', 'warn', 'error'], { error: 'must be debug, info, warn or error' }),

@@ -21,3 +21,26 @@ test('null lifts a limit, a number replaces it, silence keeps it', () => {
   const spec = policyOf(true).specFor({ limits: { cpus: null, pids: 16 } }, [])
   expect(spec.limits).toEqual({ ...limits, cpus: null, pids: 16 })
 })
+
+test('a writable root is given to those who ask for it', () => {
+  expect(policyOf(true).specFor({ rootfs: 'writable' }, []).rootfs).toBe('writable')
+})
+
+test('a wish is completed with every default, and keeps what it says', () => {
+  const complete = {
+    ...{ image: 'python:3.11-slim', network: 'off', rootfs: 'read-only', workspace: { mode: 'rw' } },
+    limits: { cpus: 1, memory_bytes: 2 ** 29, pids: 128, tmp_bytes: 2 ** 26, open_files: 1024 },
+  }
+  expect(policyOf(true).complete({})).toEqual(complete)
+  const wish = { profile: 'p', pipeline: 'l', rootfs: 'writable', workspace: { source: '/a', mode: 'ro', target: '/mnt/a' } } as const
+  const mounts = [{ source: '/b', target: '/mnt/b', mode: 'ro' }] as const
+  expect(policyOf(true).complete({ ...wish, mounts, max_timeout_ms: 5 })).toEqual({ ...complete, ...wish, mounts, max_timeout_ms: 5 })
+})
+
+test('the bound of a workspace is the wish’s, else the server’s, else none', () => {
+  const bounded = sandboxPolicy({ image: 'i', network: 'off', limits, hasImages: true, workspaceBytes: 2 ** 30 })
+  const boundOf = (policy: typeof bounded, wish: number | null | undefined) =>
+    policy.complete({ limits: { workspace_bytes: wish } }).limits?.workspace_bytes
+  expect([boundOf(bounded, undefined), boundOf(bounded, 2 ** 20), boundOf(bounded, null)]).toEqual([2 ** 30, 2 ** 20, undefined])
+  expect([boundOf(policyOf(true), undefined), boundOf(policyOf(true), 2 ** 20)]).toEqual([undefined, 2 ** 20])
+})

@@ -9,12 +9,15 @@
  */
 import type { SandboxWish } from '@holdfast/protocol'
 import type { Limits, Mount, PackedUsers, SandboxSpec } from '../sandboxes/spec.ts'
+import type { CompleteWish } from '../store/tables/sessions.ts'
 import { limitsFor } from './limits.ts'
 
 export interface PolicyDefaults {
   readonly image: string
   readonly network: 'off' | 'on'
   readonly limits: Limits
+  /** Of all files in a session's workspace; `null` or left out: no bound. */
+  readonly workspaceBytes?: number | null | undefined
   /** Whether the chosen backend runs images. */
   readonly hasImages: boolean
 }
@@ -23,14 +26,14 @@ export interface SandboxPolicy {
   /** `mounts` are already checked: made by the server, or passed by `checkMounts`. */
   specFor(wish: SandboxWish, mounts: readonly Mount[], packed?: PackedUsers): SandboxSpec
   /** The wish with every field that it leaves open filled in, so that later defaults do not change what was agreed. */
-  complete(wish: SandboxWish): SandboxWish
+  complete(wish: CompleteWish): CompleteWish
 }
 
 export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
   const specFor = (wish: SandboxWish, mounts: readonly Mount[], packed?: PackedUsers): SandboxSpec => ({
     image: wish.image ?? (defaults.hasImages ? defaults.image : null),
     network: wish.network ?? defaults.network,
-    rootfs: 'read-only',
+    rootfs: wish.rootfs ?? 'read-only',
     mounts,
     limits: limitsFor(wish.limits, defaults.limits),
     ...(packed === undefined ? {} : { packed }),
@@ -38,10 +41,20 @@ export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
   return {
     specFor,
     complete(wish) {
-      const { image, network, limits } = specFor(wish, [])
+      const { image, network, rootfs, limits } = specFor(wish, [])
       const { cpus, memoryBytes, pids, tmpBytes, openFiles } = limits
-      const complete = { network, limits: { cpus, memory_bytes: memoryBytes, pids, tmp_bytes: tmpBytes, open_files: openFiles } }
-      return image === null ? complete : { image, ...complete }
+      const asked = wish.limits?.workspace_bytes
+      const workspaceBytes = asked === undefined ? (defaults.workspaceBytes ?? null) : asked
+      return {
+        ...wish,
+        ...(image === null ? {} : { image }),
+        ...{ network, rootfs },
+        workspace: { ...wish.workspace, mode: wish.workspace?.mode ?? 'rw' },
+        limits: {
+          ...{ cpus, memory_bytes: memoryBytes, pids, tmp_bytes: tmpBytes, open_files: openFiles },
+          ...(workspaceBytes === null ? {} : { workspace_bytes: workspaceBytes }),
+        },
+      }
     },
   }
 }

@@ -8,9 +8,16 @@ import { HoldfastError } from '@holdfast/protocol'
 import type { SandboxWish } from '@holdfast/protocol'
 import type { ChosenBackend } from '../sandboxes/choose.ts'
 import type { SandboxSpec } from '../sandboxes/spec.ts'
+import type { WishPlace } from '../sessions/getting.ts'
 import type { Shown } from '../sessions/habitats.ts'
-import { serverMount } from './mounts.ts'
+import type { CompleteWish, SessionRow } from '../store/tables/sessions.ts'
+import type { DefaultWorkspace } from './default-workspace.ts'
+import type { Pipelines } from './pipelines.ts'
+import type { Profiles } from './profiles.ts'
 import type { SandboxPolicy } from './sandbox-policy.ts'
+import { withSkillView } from './skill-mount.ts'
+import { ownWorkspace, showsHost } from './session-mounts.ts'
+import type { MountOwner, SessionMounts } from './session-mounts.ts'
 
 /** Where processes are not limited. */
 const PIDS_PER_UID = 256
@@ -18,32 +25,64 @@ const PIDS_PER_UID = 256
 const PIDS_BESIDE = 5
 
 export interface SessionSpecs {
-  specFor(wish: SandboxWish, shown: Shown): Promise<SandboxSpec>
-  complete(wish: SandboxWish): SandboxWish
-  /** Throws what the backend would refuse a session with this wish for. Makes nothing. */
-  check(wish: SandboxWish, isPacked: boolean): Promise<void>
+  specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
+  /** Throws `profile_unknown`, `profile_locked` and `pipeline_unknown`. */
+  complete(wish: SandboxWish, place: WishPlace): CompleteWish
+  /** Throws what a session with this wish would be refused for. Makes nothing but the default workspace. */
+  check(wish: CompleteWish, place: WishPlace): Promise<void>
 }
 
-export function sessionSpecs(policy: SandboxPolicy, chosen: ChosenBackend, packedSessions: number): SessionSpecs {
+export interface SessionSpecsNeeds {
+  readonly policy: SandboxPolicy
+  readonly chosen: ChosenBackend
+  readonly profiles: Profiles
+  readonly pipelines: Pipelines
+  readonly mounts: SessionMounts
+  /** `null`: a session that names no directory of the host has its own. */
+  readonly defaultWorkspace: DefaultWorkspace | null
+  readonly packedSessions: number
+}
+
+export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
+  const { policy, chosen, profiles, pipelines, mounts, defaultWorkspace, packedSessions } = needs
+
+  function inDefaultWorkspace(wish: CompleteWish, { tenantId, isPacked }: WishPlace): CompleteWish {
+    const { workspace } = wish
+    if (defaultWorkspace === null || isPacked || workspace?.source !== undefined || workspace?.mode === 'none') return wish
+    return { ...wish, workspace: { ...workspace, source: defaultWorkspace.of(tenantId) } }
+  }
+
+  async function shownMounts(wish: CompleteWish, whose: MountOwner, { workspace, skills }: Extract<Shown, { workspace: string }>) {
+    const own = await ownWorkspace(wish, workspace)
+    return withSkillView(await mounts.of(wish, whose, own), skills, own)
+  }
+
   return {
-    complete: policy.complete,
-    async specFor(wish, shown) {
-      if ('workspace' in shown) return policy.specFor(wish, [await serverMount(shown.workspace, '/workspace', 'rw')])
+    complete(wish, place) {
+      const name = wish.profile ?? pipelines.resolve(wish.pipeline).profile
+      const applied = profiles.apply(name, wish)
+      return inDefaultWorkspace(policy.complete({ ...applied, ...profiles.timesOf(applied.profile) }), place)
+    },
+    async specFor({ wish, tenantId, owner }, shown) {
+      if ('workspace' in shown) return policy.specFor(wish, await shownMounts(wish, { tenantId, owner }, shown))
       const { pids } = policy.specFor(wish, []).limits
       const pidsPerUid = pids === null ? PIDS_PER_UID : Math.max(1, Math.floor((pids - 1) / packedSessions) - PIDS_BESIDE)
       return policy.specFor(wish, [], { ...shown.packed, source: await realpath(shown.packed.source), pidsPerUid })
     },
-    async check(wish, isPacked) {
-      const { backend, capabilities } = chosen
-      if (isPacked && !capabilities.packing)
-        throw new HoldfastError(
-          'capability_unsupported',
-          `${backend.kind} cannot pack sessions: ${capabilities.reasons.packing ?? 'it cannot be done here'}`,
-          {
-            capability: 'packing',
-          },
-        )
-      await backend.check(policy.specFor(wish, []))
+    async check(wish, { tenantId, owner, isPacked }) {
+      if (isPacked) checkPacked(wish, chosen)
+      await chosen.backend.check(policy.specFor(wish, await mounts.of(wish, { tenantId, owner }, [])))
     },
   }
+}
+
+/** Neighbours share nothing that one of them can write, and see nothing of each other. */
+function checkPacked(wish: CompleteWish, { backend, capabilities }: ChosenBackend): void {
+  const refuse = (why: string): never => {
+    throw new HoldfastError('capability_unsupported', `${backend.kind} cannot pack sessions: ${why}`, { capability: 'packing' })
+  }
+  if (!capabilities.packing) refuse(capabilities.reasons.packing ?? 'it cannot be done here')
+  if (showsHost(wish)) refuse('a directory of the host would be one that all of them share')
+  if (wish.rootfs === 'writable') refuse('a writable root is a place that all of them share')
+  if (wish.workspace?.mode === 'ro') refuse('their workspaces are writable')
 }

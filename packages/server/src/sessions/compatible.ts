@@ -3,8 +3,8 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
-import { HoldfastError } from '@holdfast/protocol'
-import type { SandboxWish } from '@holdfast/protocol'
+import { DEFAULT_WORKSPACE, HoldfastError } from '@holdfast/protocol'
+import type { MountWish, SandboxWish } from '@holdfast/protocol'
 import type { SessionRow } from '../store/tables/sessions.ts'
 
 /** Only fields that the caller names are compared; throws `session_incompatible` naming those that differ. */
@@ -12,23 +12,47 @@ export function checkCompatible(
   asked: { readonly wish: SandboxWish; readonly pack?: string | undefined; readonly ownerGroup?: string | null | undefined },
   session: Pick<SessionRow, 'wish' | 'pack' | 'ownerGroup'>,
 ): void {
-  const { wish } = session
+  const has = shapeOf(session.wish)
   const differing = [
-    ['image', asked.wish.image, wish.image],
-    ['network', asked.wish.network, wish.network],
-    ...limitsOf(asked.wish).map(([name, value]) => [`limits.${name}`, value, wish.limits?.[name]] as const),
-    ['pack', asked.pack, session.pack],
-    ['owner_group', asked.ownerGroup, session.ownerGroup],
-  ].filter(([, asks, has]) => asks !== undefined && asks !== has)
+    ...[...namedOf(asked.wish)].map(([field, asks]) => [field, asks, has.get(field)] as const),
+    ['pack', asked.pack, session.pack] as const,
+    ['owner_group', asked.ownerGroup, session.ownerGroup] as const,
+  ].filter(([, asks, known]) => asks !== undefined && asks !== (known ?? null))
   if (differing.length === 0) return
-  const list = differing.map(([field, asks, has]) => `${field} (${asks ?? 'none'}, but the session has ${has ?? 'none'})`)
+  const list = differing.map(([field, asks, known]) => `${field} (${asks ?? 'none'}, but the session has ${known ?? 'none'})`)
   throw new HoldfastError('session_incompatible', `the session exists with other values of ${list.join(', ')}`, {
     fields: differing.map(([field]) => field),
   })
 }
 
-const LIMITS = ['cpus', 'memory_bytes', 'pids', 'tmp_bytes', 'open_files'] as const
+type Shape = ReadonlyMap<string, string | number | null | undefined>
 
-function limitsOf({ limits }: SandboxWish) {
-  return LIMITS.map((name) => [name, limits?.[name]] as const)
+/** The pipeline is not among them: several may work in one conversation. */
+function namedOf({ profile, image, network, rootfs, workspace, mounts, limits }: SandboxWish): Shape {
+  return new Map<string, string | number | null | undefined>([
+    ['profile', profile],
+    ['image', image],
+    ['network', network],
+    ['rootfs', rootfs],
+    ['workspace.source', workspace?.source],
+    ['workspace.mode', workspace?.mode],
+    ['workspace.target', workspace?.target],
+    ['mounts', mounts === undefined ? undefined : listOf(mounts)],
+    ...LIMITS.map((name) => [`limits.${name}`, limits?.[name]] as const),
+  ])
 }
+
+/** What is not recorded is what it was before it could be wished. */
+function shapeOf(wish: SandboxWish): Shape {
+  const { rootfs = 'read-only', workspace = {}, mounts = [] } = wish
+  const { mode = 'rw', target = DEFAULT_WORKSPACE } = workspace
+  return namedOf({ ...wish, rootfs, workspace: { ...workspace, mode, target }, mounts })
+}
+
+/** In whatever order they are named; `null` for none at all. */
+function listOf(mounts: readonly MountWish[]): string | null {
+  const words = mounts.map(({ source, target, mode }) => `${source} at ${target} ${mode}`)
+  return words.length === 0 ? null : words.toSorted().join(' and ')
+}
+
+const LIMITS = ['cpus', 'memory_bytes', 'pids', 'tmp_bytes', 'open_files', 'workspace_bytes'] as const

@@ -110,17 +110,17 @@ export async function isInputPending(sql: Sql, id: string): Promise<boolean> {
   return row !== undefined && new RowReader('executions', row).number('input_pending') === 1
 }
 
-/** The first end counts: gives the status that is stored, or `null` when it had ended before. What was killed on request is `cancelled`. */
+/** The first end counts: gives the status that is stored, or `null` when it had ended before. What was killed on request is `killedAs`. */
 export async function endExecution(
   transaction: Transaction,
   id: string,
-  end: ExecutionEnd & { readonly isKilled?: boolean },
+  end: ExecutionEnd & { readonly isKilled?: boolean; readonly killedAs?: ExecutionStatus },
 ): Promise<ExecutionStatus | null> {
-  const text = `UPDATE executions SET status = CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN 'cancelled' ELSE ? END,
+  const text = `UPDATE executions SET status = CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN ? ELSE ? END,
     exit_code = ?, signal = ?, ended_at = ?, duration_ms = ?, output_seq = ?, output = ?
     WHERE id = ? AND status = 'running' RETURNING status`
-  const { status, exitCode, signal, endedAt, durationMs, outputSeq, output, isKilled = false } = end
-  const row = await transaction.get(text, isKilled ? 1 : 0, status, exitCode, signal, endedAt, durationMs, outputSeq, output, id)
+  const { status, exitCode, signal, endedAt, durationMs, outputSeq, output, isKilled = false, killedAs = 'cancelled' } = end
+  const row = await transaction.get(text, isKilled ? 1 : 0, killedAs, status, exitCode, signal, endedAt, durationMs, outputSeq, output, id)
   return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
 }
 

@@ -4,7 +4,17 @@
  * Stands beside the flow. There is no update without a condition: a change names the row as it was read, and answers
  * whether that still stood. Every question names the tenant, except the server's own about what it hosts.
  */
-import { CLOSE_REASONS, DEADLINES, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from '@holdfast/protocol'
+import {
+  CLOSE_REASONS,
+  DEADLINES,
+  MOUNT_MODES,
+  PENDING_REASONS,
+  ROOT_KINDS,
+  SESSION_STATES,
+  SUSPEND_REASONS,
+  WORKSPACE_MODES,
+  WORKSPACE_VERDICTS,
+} from '@holdfast/protocol'
 import type { CloseReason, Deadline, PendingReason, SandboxWish, SessionState, SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
 import { z } from 'zod'
 import { KeptRows } from '../kept-rows.ts'
@@ -16,8 +26,17 @@ import type { LabelMatch } from './session-labels.ts'
 const TextMap = z.record(z.string(), z.string())
 /** As it was accepted once: bounds that a later version draws otherwise do not make it wrong. */
 const StoredWish = z.object({
+  profile: z.string().optional(),
+  pipeline: z.string().optional(),
   image: z.string().optional(),
   network: z.enum(['off', 'on']).optional(),
+  rootfs: z.enum(ROOT_KINDS).optional(),
+  workspace: z
+    .object({ source: z.string().optional(), mode: z.enum(WORKSPACE_MODES).optional(), target: z.string().optional() })
+    .optional(),
+  mounts: z.array(z.object({ source: z.string(), target: z.string(), mode: z.enum(MOUNT_MODES) })).optional(),
+  timeout_ms: z.number().optional(),
+  max_timeout_ms: z.number().optional(),
   limits: z
     .object({
       cpus: z.number().nullable().optional(),
@@ -25,9 +44,17 @@ const StoredWish = z.object({
       pids: z.number().nullable().optional(),
       tmp_bytes: z.number().optional(),
       open_files: z.number().optional(),
+      workspace_bytes: z.number().nullable().optional(),
     })
     .optional(),
 })
+/** A wish with every field that it left open filled in, and with the times that its profile gives to commands. */
+export type CompleteWish = SandboxWish & {
+  /** Of a command that names none. */
+  readonly timeout_ms?: number | undefined
+  /** The longest that a command may have. */
+  readonly max_timeout_ms?: number | undefined
+}
 const Failure = z.object({ code: z.string(), message: z.string() })
 /** What a clean-up did. `verified` is false when something could not be proved gone. */
 const Cleanup = z.object({
@@ -70,7 +97,7 @@ export interface SessionRow {
   readonly heldReason: string | null
 
   /** Complete: later defaults of the server do not change a session that exists. */
-  readonly wish: SandboxWish
+  readonly wish: CompleteWish
   /** The packing profile that was asked for. */
   readonly pack: string | null
   readonly packKey: string | null

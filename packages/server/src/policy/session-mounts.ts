@@ -1,0 +1,106 @@
+/**
+ * What of the host a session's sandbox shows: its own directory, the one that it works in instead, and further ones.
+ *
+ * ingress → access → [policy] → sessions → sandboxes → guest → result
+ *
+ * Everything that a caller names passes the mount rules, when the session is created and each time that a sandbox is made for it.
+ */
+import { realpath, stat } from 'node:fs/promises'
+import { DEFAULT_WORKSPACE, HoldfastError } from '@holdfast/protocol'
+import type { MountWish, SandboxWish } from '@holdfast/protocol'
+import type { Mount, SandboxUser } from '../sandboxes/spec.ts'
+import type { DefaultWorkspace } from './default-workspace.ts'
+import { checkTargets } from './mount-targets.ts'
+import { checkMounts, serverMount } from './mounts.ts'
+import { inTenant } from './tenant-paths.ts'
+
+export interface MountOwner {
+  readonly tenantId: string
+  readonly owner: string
+}
+
+export interface SessionMounts {
+  /** The mounts in the order they are to be made; `own` are the server's, which no caller chose. Throws `mount_refused`. */
+  of(wish: SandboxWish, whose: MountOwner, own: readonly Mount[]): Promise<readonly Mount[]>
+}
+
+/** What a door gives to those whom it lets in, beyond what everybody may. */
+export interface OwnersPlaces {
+  /** Further allowed roots of this owner. */
+  rootsOf(owner: string): readonly string[]
+  /** A directory of the server's own that is this owner's: what lies in it may be shown, wherever the server keeps it. */
+  placeOf(owner: string): string | null
+}
+
+export interface SessionMountsNeeds {
+  /** May hold `{tenant}`. */
+  readonly allowedRoots: readonly string[]
+  /** The server's own state; never shown. */
+  readonly stateDir: string
+  readonly user: SandboxUser
+  readonly defaultWorkspace: DefaultWorkspace | null
+  /** Of owners of this one tenant: another tenant may have one of the same name. */
+  readonly ownersPlaces?: (OwnersPlaces & { readonly tenantId: string }) | null
+}
+
+export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
+  const { allowedRoots, stateDir, user, defaultWorkspace, ownersPlaces = null } = needs
+  return {
+    async of(wish, { tenantId, owner }, own) {
+      const wishes = mountWishes(wish)
+      if (wishes.length === 0) return own
+      const source = wish.workspace?.source
+      if (source !== undefined && source === defaultWorkspace?.of(tenantId)) await defaultWorkspace.make(tenantId)
+      const more = ownersPlaces?.tenantId === tenantId ? ownersPlaces : null
+      const roots = [...allowedRoots.map((root) => inTenant(root, tenantId)), ...(more?.rootsOf(owner) ?? [])]
+      const place = more?.placeOf(owner) ?? null
+      const [others, placed] = place === null ? [wishes, []] : await inPlace(wishes, place)
+      const mounts = await checkMounts(others, { allowedRoots: roots, stateDir, sandboxUid: user.uid, sandboxGid: user.gid })
+      if (isSourceShown(wish)) await checkDirectory(wish.workspace?.source ?? '')
+      return checkTargets([...own, ...placed, ...mounts])
+    },
+  }
+}
+
+/** The session's own directory, unless another is in its place. */
+export async function ownWorkspace(wish: SandboxWish, directory: string): Promise<readonly Mount[]> {
+  const { source, mode, target = DEFAULT_WORKSPACE } = wish.workspace ?? {}
+  if (isSourceShown(wish) && target === DEFAULT_WORKSPACE) return []
+  return [await serverMount(directory, DEFAULT_WORKSPACE, source === undefined && mode === 'ro' ? 'ro' : 'rw')]
+}
+
+/** Whether it shows anything of the host beside the session's own directory. */
+export function showsHost(wish: SandboxWish): boolean {
+  return mountWishes(wish).length > 0
+}
+
+function mountWishes({ workspace = {}, mounts = [] }: SandboxWish): readonly MountWish[] {
+  const { source, mode = 'rw', target = DEFAULT_WORKSPACE } = workspace
+  return source === undefined || mode === 'none' ? mounts : [{ source, target, mode }, ...mounts]
+}
+
+function isSourceShown({ workspace }: SandboxWish): boolean {
+  return workspace?.source !== undefined && workspace.mode !== 'none'
+}
+
+/** Those that lead into the place are the server's own mounts; the rules are for all others. */
+async function inPlace(wishes: readonly MountWish[], place: string): Promise<readonly [readonly MountWish[], readonly Mount[]]> {
+  const others: MountWish[] = []
+  const placed: Mount[] = []
+  for (const wish of wishes) {
+    const [root, source] = await Promise.all([realpathOr(place), realpathOr(wish.source)])
+    if (source !== null && (source === root || source.startsWith(`${root}/`))) placed.push({ ...wish, source })
+    else others.push(wish)
+  }
+  return [others, placed]
+}
+
+/** `null` when there is nothing. */
+async function realpathOr(path: string): Promise<string | null> {
+  return realpath(path).catch(() => null)
+}
+
+async function checkDirectory(source: string): Promise<void> {
+  if ((await stat(source)).isDirectory()) return
+  throw new HoldfastError('mount_refused', `'${source}' cannot be the workspace: it is not a directory`, { path: source })
+}

@@ -1,0 +1,93 @@
+/** From a wish to what a session is made with. */
+import type { SandboxWish } from '@holdfast/protocol'
+import { expect, test } from 'vitest'
+import { bareGuestBackend, BARE_CAPABILITIES } from '../../../../test/model/bare-guest-backend.ts'
+import type { Capabilities } from '../sandboxes/backend.ts'
+import { createPipelines } from './pipelines.ts'
+import { createProfiles } from './profiles.ts'
+import { sandboxPolicy } from './sandbox-policy.ts'
+import { sessionSpecs } from './session-spec.ts'
+
+const limits = { cpus: 1, memoryBytes: 2 ** 29, pids: 128, tmpBytes: 2 ** 26, openFiles: 1024 }
+const profiles = createProfiles({ usual: null, image: null, custom: [] })
+const alone = { tenantId: 'tnt_a', owner: 'ada', isPacked: false }
+const packed = { ...alone, isPacked: true }
+const backend = bareGuestBackend('/nowhere', '/nowhere')
+
+function specsOf({ workspace = null, capabilities = {} }: { workspace?: string | null; capabilities?: Partial<Capabilities> } = {}) {
+  const looked: SandboxWish[] = []
+  const specs = sessionSpecs({
+    policy: sandboxPolicy({ image: 'i', network: 'off', limits, hasImages: false }),
+    chosen: {
+      ...{ backend, version: '', passedOver: [] },
+      capabilities: { ...BARE_CAPABILITIES, packing: true, ...capabilities },
+    },
+    profiles,
+    pipelines: createPipelines({ settings: { support: { profile: 'offline_readonly' } }, profiles }),
+    mounts: {
+      async of(wish, _whose, own) {
+        looked.push(wish)
+        return own
+      },
+    },
+    defaultWorkspace: workspace === null ? null : { of: (tenantId) => `${workspace}/${tenantId}`, make: async () => {} },
+    packedSessions: 4,
+  })
+  return { ...specs, looked }
+}
+
+test('without a profile a wish is completed with the server’s values, and commands have no bound', () => {
+  const wish = specsOf().complete({}, alone)
+  expect(wish).toEqual({
+    ...{ network: 'off', rootfs: 'read-only', workspace: { mode: 'rw' } },
+    limits: { cpus: 1, memory_bytes: 2 ** 29, pids: 128, tmp_bytes: 2 ** 26, open_files: 1024 },
+  })
+})
+
+test('a profile is recorded with its times, and the rest is the server’s', () => {
+  expect(specsOf().complete({ profile: 'network_extended' }, alone)).toEqual({
+    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', workspace: { mode: 'rw' } },
+    ...{ timeout_ms: 30_000, max_timeout_ms: 300_000 },
+    limits: { cpus: 2, memory_bytes: 2 ** 30, pids: 256, tmp_bytes: 2 ** 26, open_files: 1024 },
+  })
+})
+
+test('a pipeline’s profile holds unless the wish names one', () => {
+  expect(specsOf().complete({ pipeline: 'support' }, alone)).toMatchObject({ pipeline: 'support', profile: 'offline_readonly' })
+  expect(specsOf().complete({ pipeline: 'support', profile: 'default' }, alone)).toMatchObject({ profile: 'default' })
+  expect(() => specsOf().complete({ pipeline: 'sales' }, alone)).toThrow(expect.objectContaining({ code: 'pipeline_unknown' }))
+})
+
+test('the default workspace is that of the tenant, for those who name none and do not share a sandbox', () => {
+  const { complete } = specsOf({ workspace: '/srv' })
+  expect(complete({}, alone).workspace).toEqual({ source: '/srv/tnt_a', mode: 'rw' })
+  expect(complete({ profile: 'offline_readonly' }, alone).workspace).toEqual({ source: '/srv/tnt_a', mode: 'ro' })
+  expect(complete({ workspace: { source: '/mine' } }, alone).workspace).toEqual({ source: '/mine', mode: 'rw' })
+  expect(complete({ workspace: { mode: 'none' } }, alone).workspace).toEqual({ mode: 'none' })
+  expect(complete({}, packed).workspace).toEqual({ mode: 'rw' })
+})
+
+test('what is wished of the host is looked at before anything is made', async () => {
+  const { check, complete, looked } = specsOf()
+  const wish = complete({ mounts: [{ source: '/a', target: '/mnt/a', mode: 'ro' }] }, alone)
+  await check(wish, alone)
+  expect(looked).toEqual([wish])
+})
+
+test.each([
+  [{ workspace: { source: '/a' } }, 'a directory of the host would be one that all of them share'],
+  [{ mounts: [{ source: '/a', target: '/mnt/a', mode: 'ro' }] }, 'a directory of the host would be one that all of them share'],
+  [{ rootfs: 'writable' }, 'a writable root is a place that all of them share'],
+  [{ profile: 'offline_readonly' }, 'their workspaces are writable'],
+] as const)('%j is refused to sessions that share a sandbox', async (wish, why) => {
+  const { check, complete } = specsOf()
+  await expect(check(complete(wish, packed), packed)).rejects.toMatchObject({
+    ...{ code: 'capability_unsupported', message: `bubblewrap cannot pack sessions: ${why}` },
+  })
+  await check(complete(wish, alone), alone)
+})
+
+test('a backend that cannot pack says why', async () => {
+  const { check, complete } = specsOf({ capabilities: { packing: false, reasons: { packing: 'it has one user' } } })
+  await expect(check(complete({}, packed), packed)).rejects.toThrow('bubblewrap cannot pack sessions: it has one user')
+})
