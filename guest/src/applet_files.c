@@ -23,10 +23,7 @@ int applet_stat(int argc, char **argv) {
 
 static bool list_visit(struct walk *walk, int directory, const char *name, const char *path, const char *relative, const struct stat *status) {
   (void)relative;
-  if (walk->limit-- == 0) {
-    walk->was_cut = true;
-    return false;
-  }
+  if (walk->limit-- == 0) return walk_cut(walk, "entries");
   put_entry(path, directory, name, status);
   return true;
 }
@@ -37,7 +34,7 @@ int applet_list(int argc, char **argv) {
   };
   int error = walk_tree(argv[1], &walk);
   if (error) return fail_with(error, "cannot list", argv[1]);
-  if (walk.was_cut) put_truncated();
+  if (walk.cut_by) put_truncated(walk.cut_by);
   return 0;
 }
 

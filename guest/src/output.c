@@ -74,9 +74,17 @@ void put_entry(const char *path, int directory, const char *name, const struct s
   put_string(target);
 }
 
-void put_truncated(void) {
+void put_truncated(const char *by) {
   put_string("truncated");
+  put_string(by);
   put_string("");
+}
+
+void put_total(long total) {
+  char text[32];
+  snprintf(text, sizeof text, "%ld", total);
+  put_string("total");
+  put_string(text);
   put_string("");
 }
 

@@ -27,11 +27,17 @@ static void free_names(char **names, size_t count) {
   free(names);
 }
 
-static char **read_names(DIR *directory, size_t *count) {
+bool walk_cut(struct walk *walk, const char *by) {
+  if (!walk->cut_by) walk->cut_by = by;
+  return false;
+}
+
+/* One more than may still be looked at is enough to know that there are more. */
+static char **read_names(DIR *directory, long most, size_t *count) {
   char **names = NULL;
   size_t room = 0;
   *count = 0;
-  for (struct dirent *entry; (entry = readdir(directory));) {
+  for (struct dirent *entry; (long)*count <= most && (entry = readdir(directory));) {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
     if (*count == room) {
       room = room ? room * 2 : 64;
@@ -53,9 +59,13 @@ static void walk_directory(int fd, const char *path, const char *relative, int d
     return;
   }
   size_t count;
-  char **names = read_names(directory, &count);
-  for (size_t i = 0; i < count && !walk->was_cut; i++) {
+  char **names = read_names(directory, walk->entries ? walk->entries - walk->seen : LONG_MAX - 1, &count);
+  for (size_t i = 0; i < count && !walk->cut_by; i++) {
     struct stat status;
+    if (walk->entries && walk->seen++ == walk->entries) {
+      walk_cut(walk, "entries");
+      break;
+    }
     if (fstatat(dirfd(directory), names[i], &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     bool is_directory = S_ISDIR(status.st_mode);
     if (walk->skips_ignored && is_directory && is_ignored(names[i])) continue;
@@ -64,7 +74,7 @@ static void walk_directory(int fd, const char *path, const char *relative, int d
     int relative_length = snprintf(child_relative, sizeof child_relative, "%s%s%s", relative, relative[0] ? "/" : "", names[i]);
     if (length >= (int)sizeof child || relative_length >= (int)sizeof child_relative) continue;
     bool descends = walk->visit(walk, dirfd(directory), names[i], child, child_relative, &status);
-    if (!descends || !is_directory || walk->was_cut || depth >= walk->max_depth || depth >= MAX_DEPTH) continue;
+    if (!descends || !is_directory || walk->cut_by || depth >= walk->max_depth || depth >= MAX_DEPTH) continue;
     int below = openat(dirfd(directory), names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (below >= 0) walk_directory(below, child, child_relative, depth + 1, walk);
   }

@@ -6,7 +6,8 @@
 import { runApplet } from './applet.ts'
 import type { Applet } from './applet.ts'
 import type { Channel } from './channel.ts'
-import type { Limited } from './inside.ts'
+import { SEARCH_BOUNDS } from './inside.ts'
+import type { Found, SearchBound } from './inside.ts'
 import { RecordParser } from './records.ts'
 import { violated } from './violation.ts'
 
@@ -19,14 +20,21 @@ export async function search<T>(
   applet: Applet,
   limit: number,
   parse: (strings: readonly string[]) => T,
-): Promise<Limited<T>> {
+): Promise<Found<T>> {
   const items: T[] = []
   let isTruncated = false
+  let cutBy: SearchBound | undefined
+  let total: number | undefined
   let answerBytes = 0
   const parser = new RecordParser(RECORD_WIDTH, (strings) => {
-    if (isTruncated) throw violated('an applet printed more after it was truncated')
-    if (strings[0] === 'truncated') isTruncated = true
-    else if (items.length === limit) throw violated(`an applet printed more than ${limit} items`)
+    const [word, value] = strings
+    if (total !== undefined) throw violated('an applet printed more after its total')
+    if (word === 'total') total = totalOf(value)
+    else if (isTruncated) throw violated('an applet printed more after it was truncated')
+    else if (word === 'truncated') {
+      isTruncated = true
+      cutBy = SEARCH_BOUNDS.find((bound) => bound === value)
+    } else if (items.length === limit) throw violated(`an applet printed more than ${limit} items`)
     else items.push(parse(strings))
   })
   const enough = new Error('the answer is long enough')
@@ -41,5 +49,10 @@ export async function search<T>(
     if (error !== enough) throw error
     isTruncated = true
   }
-  return { items, truncated: isTruncated }
+  return { items, truncated: isTruncated, ...(cutBy === undefined ? {} : { cutBy }), ...(total === undefined ? {} : { total }) }
+}
+
+function totalOf(text = ''): number {
+  if (!/^\d{1,15}$/.test(text)) throw violated('an applet printed a total that is no number')
+  return Number(text)
 }

@@ -55,16 +55,30 @@ export function guestFiles(channel: Channel): Files {
       const argv = ['chown', path, ownerText('uid', uid), ownerText('gid', gid), flags({ r: recursive })] as const
       await runApplet(channel, { argv: [...argv], path, uid: as })
     },
-    async glob(pattern, { root = DEFAULT_ROOT, limit = DEFAULT_SEARCH_LIMIT, skipIgnored, uid } = {}) {
+    async glob(pattern, { root = DEFAULT_ROOT, limit = DEFAULT_SEARCH_LIMIT, skipIgnored, newestFirst, maxEntries, timeoutMs, uid } = {}) {
       requireAbsolute('root', root)
       requireBetween('limit', limit, MAX_LIMIT)
-      return search(channel, { argv: ['glob', root, pattern, `${limit}`, flags({ i: skipIgnored })], path: root, uid }, limit, parseEntry)
+      const argv = ['glob', root, pattern, `${limit}`, flags({ i: skipIgnored, n: newestFirst }), bound(maxEntries)] as const
+      return search(channel, { argv: [...argv], path: root, uid, ...timeout(timeoutMs) }, limit, parseEntry)
     },
-    async grep(pattern, { root = DEFAULT_ROOT, include = '', limit = DEFAULT_SEARCH_LIMIT, skipIgnored, ignoreCase, literal, uid } = {}) {
+    async grep(pattern, options = {}) {
+      const {
+        root = DEFAULT_ROOT,
+        include = '',
+        limit = DEFAULT_SEARCH_LIMIT,
+        maxEntries,
+        maxFiles,
+        maxBytes,
+        cpuMs,
+        timeoutMs,
+        uid,
+      } = options
       requireAbsolute('root', root)
       requireBetween('limit', limit, MAX_LIMIT)
-      const letters = flags({ i: skipIgnored, c: ignoreCase, l: literal })
-      return search(channel, { argv: ['grep', root, pattern, include, `${limit}`, letters], path: root, uid }, limit, parseMatch)
+      const letters = flags({ i: options.skipIgnored, c: options.ignoreCase, l: options.literal })
+      const bounds = [maxEntries, maxFiles, maxBytes, cpuMs].map(bound)
+      const argv = ['grep', root, pattern, include, `${limit}`, letters, ...bounds] as const
+      return search(channel, { argv: [...argv], path: root, uid, ...timeout(timeoutMs) }, limit, parseMatch)
     },
     watch: (path, options) => watchFiles(channel, path, options),
   }
@@ -93,6 +107,16 @@ function flags(letters: Readonly<Record<string, boolean | undefined>>): string {
   return Object.keys(letters)
     .filter((letter) => letters[letter])
     .join('')
+}
+
+/** 0 is none. */
+function bound(most: number | undefined): string {
+  if (most !== undefined) requireBetween('a bound of a search', most, Number.MAX_SAFE_INTEGER)
+  return `${most ?? 0}`
+}
+
+function timeout(timeoutMs: number | undefined): { readonly timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs }
 }
 
 function requireBetween(what: string, value: number, maximum: number): void {

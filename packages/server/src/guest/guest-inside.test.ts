@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync } from 'node:fs'
-import { chmod, link, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -615,6 +615,62 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
       expect((await inside.files.grep('needle', { root: place, include: '*.js', ignoreCase: true })).items).toHaveLength(1)
       expect((await inside.files.grep('needle .', { root: place, literal: true })).items).toHaveLength(0)
       await expect(inside.files.grep('(', { root: place })).rejects.toMatchObject({ details: { errno: 'EINVAL' } })
+    })
+
+    test('a search says what ran out, and gives what it found by then', async () => {
+      const place = join(root, 'bounds')
+      await mkdir(join(place, 'sub'), { recursive: true })
+      for (const [index, name] of ['c', 'a', 'sub/b', 'd'].entries()) {
+        await writeFile(join(place, name), 'needle\n')
+        await utimes(join(place, name), index + 1, index + 1)
+      }
+      const newest = await inside.files.glob('**/?', { root: place, limit: 3, newestFirst: true })
+      expect(newest.items.map(({ path }) => path)).toEqual(['d', 'sub/b', 'a'].map((name) => join(place, name)))
+      expect(newest).toMatchObject({ truncated: true, cutBy: 'matches', total: 4 })
+      expect(await inside.files.glob('**/?', { root: place, newestFirst: true })).toMatchObject({ truncated: false, total: 4 })
+      expect(await inside.files.glob('**/?', { root: place, newestFirst: true, maxEntries: 2 })).toMatchObject({
+        cutBy: 'entries',
+        total: 2,
+      })
+      expect(await inside.files.glob('**/?', { root: place, limit: 2 })).toMatchObject({ truncated: true, cutBy: 'matches' })
+      expect(await inside.files.glob('**/?', { root: place, maxEntries: 5 })).toMatchObject({ truncated: false })
+      const bounded = (bounds: object) => inside.files.grep('needle', { root: place, ...bounds })
+      expect(await bounded({ maxFiles: 3 })).toMatchObject({ truncated: true, cutBy: 'files', items: { length: 3 } })
+      expect(await bounded({ maxFiles: 4, maxBytes: 28, maxEntries: 5, cpuMs: 5_000 })).toMatchObject({ truncated: false })
+      expect(await bounded({ maxBytes: 27 })).toMatchObject({ cutBy: 'bytes', items: { length: 3 } })
+      expect(await bounded({ maxEntries: 1 })).toMatchObject({ cutBy: 'entries', items: { length: 1 } })
+      expect(await bounded({ limit: 4 })).toMatchObject({ truncated: false, items: { length: 4 } })
+      expect(await bounded({ include: 'sub/*' })).toMatchObject({ items: [{ path: join(place, 'sub/b') }] })
+    })
+
+    test('a regular expression made to take for ever ends with its time, and what it needs of memory is bounded', async () => {
+      const place = join(root, 'slow')
+      await mkdir(place)
+      await writeFile(join(place, 'a'), 'aab\n')
+      await writeFile(join(place, 'b'), `${'a'.repeat(1_000_000)}!\n`)
+      const found = await inside.files.grep('(a+)+b?$', { root: place, cpuMs: 100 })
+      expect(found).toMatchObject({ items: [{ path: join(place, 'a') }], truncated: true, cutBy: 'time' })
+      const nested = '((((a{1,255}){1,255}){1,255}){1,255}){1,255}'
+      // Whichever comes first.
+      const told = await inside.files.grep(nested, { root: place, cpuMs: 250 }).catch((error: unknown) => ({ error }))
+      expect(told).toSatisfy((one: object) =>
+        'cutBy' in one ? one.cutBy === 'time' : String(Object.values(one)[0]).includes('Memory exhausted'),
+      )
+    })
+
+    test('long lines and long files are searched as far as is said, in whole characters', async () => {
+      const place = join(root, 'long-lines')
+      await mkdir(place)
+      await writeFile(join(place, 'line'), `x${'é'.repeat(2_000)}\n`)
+      expect((await inside.files.grep('é', { root: place })).items).toEqual([
+        { path: join(place, 'line'), line: 1, text: `x${'é'.repeat(999)}` },
+      ])
+      await writeFile(join(place, 'file'), `${`${'y'.repeat(1_023)}\n`.repeat(10_240)}needle\n`)
+      expect(await inside.files.grep('needle', { root: join(place, 'file'), literal: true })).toEqual({
+        items: [],
+        truncated: true,
+        cutBy: 'file',
+      })
     })
 
     test('directories are made, moved, changed and removed', async () => {

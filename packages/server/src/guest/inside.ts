@@ -156,6 +156,17 @@ export interface Limited<T> {
   readonly truncated: boolean
 }
 
+/** What can run out in a search; `file`: one was longer than is searched of a file. */
+export const SEARCH_BOUNDS = ['matches', 'entries', 'files', 'bytes', 'file', 'memory', 'time'] as const
+export type SearchBound = (typeof SEARCH_BOUNDS)[number]
+
+export interface Found<T> extends Limited<T> {
+  /** Only when it was cut; a guest that was started by an older server does not say. */
+  readonly cutBy?: SearchBound
+  /** How many there are, where that was asked for. */
+  readonly total?: number
+}
+
 /** As whom, where a sandbox has several users; see `ExecRequest.uid`. */
 export interface AsUser {
   readonly uid?: number
@@ -190,8 +201,18 @@ export interface Files {
   chown(path: string, uid: number, gid: number, options?: { readonly recursive?: boolean; readonly as?: number }): Promise<void>
   glob(
     pattern: string,
-    options?: AsUser & { readonly root?: string; readonly limit?: number; readonly skipIgnored?: boolean },
-  ): Promise<Limited<Entry>>
+    options?: AsUser & {
+      readonly root?: string
+      readonly limit?: number
+      readonly skipIgnored?: boolean
+      /** The newest ones, newest first, and how many there are; otherwise the first ones by path. */
+      readonly newestFirst?: boolean
+      /** So many entries are looked at. */
+      readonly maxEntries?: number
+      readonly timeoutMs?: number
+    },
+  ): Promise<Found<Entry>>
+  /** `include`: a glob on the name, or with a `/` on the path below the root. */
   grep(
     pattern: string,
     options?: AsUser & {
@@ -201,8 +222,14 @@ export interface Files {
       readonly skipIgnored?: boolean
       readonly ignoreCase?: boolean
       readonly literal?: boolean
+      readonly maxEntries?: number
+      readonly maxFiles?: number
+      readonly maxBytes?: number
+      /** Processor time. What was found by then is the answer. */
+      readonly cpuMs?: number
+      readonly timeoutMs?: number
     },
-  ): Promise<Limited<GrepMatch>>
+  ): Promise<Found<GrepMatch>>
   /** Resolves once every event from now on will be seen. Leaving the loop ends the watch. */
   watch(
     path: string,

@@ -1,0 +1,91 @@
+/**
+ * `/v1/tools`: what a model is offered, and its calls.
+ *
+ * [ingress] → tools → access → policy → sessions → sandboxes → guest → result
+ *
+ * One row for each tool, because they need different rights. A call that the model got wrong is answered with 200 and `ok: false`: the
+ * host hands it back to the model as it is.
+ */
+import { TOOL_NAMES, TOOL_SHAPES, ToolCallBody, ToolFailure, ToolList, ToolsQuery } from '@holdfast/protocol'
+import type { ToolName } from '@holdfast/protocol'
+import { z } from 'zod'
+import { authorize } from '../../access/authorize.ts'
+import type { GetOrCreate } from '../../sessions/getting.ts'
+import { openAiTool } from '../../tools/definitions.ts'
+import { TOOL_VERBS } from '../../tools/tool.ts'
+import type { Tools } from '../../tools/tools.ts'
+import { START_ERRORS } from './commands.ts'
+import { json, route } from './route.ts'
+import type { Call, Nothing, Route } from './route.ts'
+import { CREATE_ERRORS, keyOf, wishOf } from './session-requests.ts'
+import type { KeyNeeds } from './session-requests.ts'
+
+export interface ToolRoutesNeeds extends KeyNeeds {
+  readonly tools: Tools
+  readonly getOrCreate: GetOrCreate
+}
+
+export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): readonly Route[] {
+  async function sessionIdOf({ caller, body, signal }: ToolRouteCall): Promise<string> {
+    const { session_id: id, session: key, scope, variables, pipeline } = body
+    if (id !== undefined) return id
+    const request = { key: keyOf({ key, scope, variables, pipeline }, needs), wish: wishOf(body) }
+    return (await getOrCreate(caller, request, signal)).session.id
+  }
+
+  const callOf = (name: ToolName) =>
+    route({
+      method: 'POST',
+      path: `/v1/tools/${name}`,
+      summary: WORDS[name].summary,
+      authorization: TOOL_VERBS[name],
+      body: ToolCallBody.describe(`A session, and the input of ${name}`),
+      answers: { 200: json(WORDS[name].result, resultOf(name), 'What the model is to be told') },
+      errors: [...CREATE_ERRORS, ...START_ERRORS],
+      async handle(call) {
+        const context = {
+          sessionId: await sessionIdOf(call),
+          requireSkillWriter: () => void authorize(call.principal, 'manage-skills'),
+        }
+        const { input = {} } = call.body
+        return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }
+      },
+    })
+
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/tools',
+      summary: 'List the tools for a model, as JSON schemas, and what to tell it about them',
+      authorization: 'any-principal',
+      query: ToolsQuery,
+      answers: { 200: json('ToolList', ToolList, 'The tools') },
+      errors: [],
+      async handle({ query }) {
+        const definitions = tools.definitions()
+        const listed = query.format === 'openai' ? definitions.map(openAiTool) : [...definitions]
+        return { status: 200, body: { guidance: tools.guidance(), tools: listed } }
+      },
+    }),
+    ...TOOL_NAMES.map(callOf),
+  ]
+}
+
+type ToolRouteCall = Call<Nothing, Nothing, ToolCallBody>
+
+/** What the tool itself promises is not said a second time here. */
+function resultOf(name: ToolName): z.ZodType<object, object> {
+  return z.union([TOOL_SHAPES[name].result, ToolFailure])
+}
+
+/** What the document says of each, and calls its result. */
+const WORDS: Readonly<Record<ToolName, { readonly summary: string; readonly result: string }>> = {
+  exec: { summary: 'Run a shell command for a model', result: 'ExecToolResult' },
+  read: { summary: 'Read a file or list a directory for a model', result: 'ReadToolResult' },
+  write: { summary: 'Write a file for a model', result: 'WriteToolResult' },
+  edit: { summary: 'Replace one passage of a file for a model', result: 'EditToolResult' },
+  glob: { summary: 'Find files by a pattern for a model', result: 'GlobToolResult' },
+  grep: { summary: 'Search the lines of files for a model', result: 'GrepToolResult' },
+  activate: { summary: 'Show a skill to a model', result: 'ActivateToolResult' },
+  register_skill: { summary: 'Keep a directory of the workspace as a skill', result: 'RegisterSkillToolResult' },
+}

@@ -1,0 +1,40 @@
+/**
+ * One tool: what a model reads of it, who may use it, and what it does.
+ *
+ * ingress → [tools] → access → policy → sessions → sandboxes → guest → result
+ */
+import type { ToolInput, ToolName, ToolResult } from '@holdfast/protocol'
+import type { Caller, SessionVerb } from '../sessions/caller.ts'
+import type { FileTarget } from '../sessions/session-files.ts'
+import type { SessionRow } from '../store/tables/sessions.ts'
+
+/** What a caller needs to be allowed to do to the session. */
+export const TOOL_VERBS = {
+  exec: 'exec',
+  read: 'files',
+  write: 'files',
+  edit: 'files',
+  glob: 'files',
+  grep: 'files',
+  activate: 'files',
+  register_skill: 'files',
+} as const satisfies Record<ToolName, SessionVerb>
+
+export interface ToolCall {
+  readonly caller: Caller
+  /** The session as it was when the caller was let in. */
+  readonly session: SessionRow
+  /** The same for operations on its files. */
+  readonly target: FileTarget
+  readonly signal: AbortSignal
+  /** Throws `forbidden` unless the caller may change the skills of its tenant. */
+  requireSkillWriter(): void
+}
+
+export interface Tool<N extends ToolName = ToolName> {
+  readonly name: N
+  /** For the model. */
+  readonly description: string
+  /** May throw `ToolFailure`. */
+  run(call: ToolCall, input: ToolInput<N>): Promise<ToolResult<N>>
+}

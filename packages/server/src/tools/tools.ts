@@ -1,0 +1,117 @@
+/**
+ * What a model is offered: commands, files and skills of its session.
+ *
+ * ingress → [tools] → access → policy → sessions → sandboxes → guest → result
+ *
+ * Whoever calls a tool is let in as everywhere else, and is refused as everywhere else. What then goes wrong is a result that says so,
+ * in words for the model.
+ */
+import { fieldProblems, HoldfastError, problemSentence, TOOL_SHAPES } from '@holdfast/protocol'
+import type { ToolDefinition, ToolName } from '@holdfast/protocol'
+import type { Caller } from '../sessions/caller.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Skills } from '../skills/skills.ts'
+import type { Store } from '../store/store.ts'
+import { findSandbox } from '../store/tables/sandboxes.ts'
+import { activateTool } from './activate-tool.ts'
+import { definitionOf } from './definitions.ts'
+import { editTool } from './edit-tool.ts'
+import { execTool } from './exec-tool.ts'
+import { globTool } from './glob-tool.ts'
+import { grepTool } from './grep-tool.ts'
+import { GUIDANCE } from './guidance.ts'
+import { readTool } from './read-tool.ts'
+import { registerSkillTool } from './register-skill-tool.ts'
+import { createSessionSkills } from './session-skills.ts'
+import type { SessionSkillsNeeds } from './session-skills.ts'
+import { createSessionTurns } from './session-turns.ts'
+import { TOOL_VERBS } from './tool.ts'
+import type { Tool, ToolCall } from './tool.ts'
+import { ToolFailure, toldFailure } from './tool-failure.ts'
+import { writeTool } from './write-tool.ts'
+
+export interface ToolContext {
+  readonly sessionId: string
+  /** Throws `forbidden` unless the caller may change the skills of its tenant; left out: nobody may. */
+  requireSkillWriter?(): void
+}
+
+export interface Tools {
+  definitions(): readonly ToolDefinition[]
+  /** For the system message of a model that has them. */
+  guidance(): string
+  /** Throws for whoever may not; everything else that fails is a result. */
+  call(caller: Caller, context: ToolContext, name: string, input: unknown, signal: AbortSignal): Promise<object>
+}
+
+export interface ToolsNeeds extends Pick<SessionSkillsNeeds, 'views' | 'boundSkills'> {
+  readonly store: Store
+  readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files'>
+  readonly skills: Pick<Skills, 'forTenant'>
+}
+
+export function createTools({ store, sessions, skills, ...showing }: ToolsNeeds): Tools {
+  const { reads, commands, files } = sessions
+  const turns = createSessionTurns()
+  const sessionSkills = createSessionSkills({ files, turns, skills, ...showing })
+  const tools = [
+    prepared(execTool({ commands, skills: sessionSkills, backendOf })),
+    prepared(readTool(files)),
+    prepared(writeTool({ files, turns })),
+    prepared(editTool({ files, turns })),
+    prepared(globTool(files)),
+    prepared(grepTool(files)),
+    prepared(activateTool(sessionSkills)),
+    prepared(registerSkillTool({ files, skills })),
+  ]
+  const definitions = tools.map(definitionOf)
+
+  async function backendOf(ref: { readonly id: string; readonly tenantId: string }): Promise<string | null> {
+    const sandboxId = (await reads.hosted(ref))?.sandboxId ?? null
+    return sandboxId === null ? null : ((await store.read((sql) => findSandbox(sql, sandboxId)))?.backend ?? null)
+  }
+
+  function named(name: string): PreparedTool {
+    const tool = tools.find((each) => each.name === name)
+    if (tool !== undefined) return tool
+    const names = tools.map((each) => each.name).join(', ')
+    throw new HoldfastError('not_found', `there is no tool '${name.slice(0, 64)}'; there are ${names}`)
+  }
+
+  return {
+    definitions: () => definitions,
+    guidance: () => GUIDANCE,
+    async call(caller, { sessionId, requireSkillWriter = nobody }, name, input, signal) {
+      const tool = named(name)
+      const session = await reads.open(caller, TOOL_VERBS[tool.name], sessionId)
+      try {
+        return await tool.run({ caller, session, target: { caller, sessionId, signal }, signal, requireSkillWriter }, input)
+      } catch (error) {
+        return toldFailure(error)
+      }
+    },
+  }
+}
+
+interface PreparedTool {
+  readonly name: ToolName
+  readonly description: string
+  run(call: ToolCall, input: unknown): Promise<object>
+}
+
+/** With its input checked by the schema that the model was shown. */
+function prepared<N extends ToolName>({ name, description, run }: Tool<N>): PreparedTool {
+  return {
+    ...{ name, description },
+    run(call, input) {
+      const parsed = TOOL_SHAPES[name].input.safeParse(input)
+      if (!parsed.success) throw new ToolFailure(problemSentence(fieldProblems(parsed.error)))
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema of this name gives the input of this name
+      return run(call, parsed.data as Parameters<typeof run>[1])
+    },
+  }
+}
+
+function nobody(): never {
+  throw new HoldfastError('forbidden', 'you may not change the skills of this tenant', { verb: 'write-skills' })
+}
