@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { addAttach } from './commands/attach.ts'
 import { addAudit } from './commands/audit.ts'
+import { addBox } from './commands/box.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addConfig } from './commands/config.ts'
 import { addCopy } from './commands/cp.ts'
@@ -17,6 +18,7 @@ import { addSandboxes } from './commands/sandboxes.ts'
 import { addServerFacts } from './commands/server-facts.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addShell } from './commands/shell.ts'
+import { addSkills } from './commands/skills.ts'
 import { addTenants } from './commands/tenants.ts'
 import { addUp } from './commands/up.ts'
 import { addVersion, VERSION } from './commands/version.ts'
@@ -49,6 +51,7 @@ Every verb has examples: holdfast <verb> --help`,
 
   program.commandsGroup('Server:')
   addUp(program)
+  addBox(program)
   addDoctor(program)
   addConfig(program)
   program.commandsGroup('Work:')
@@ -69,6 +72,7 @@ Every verb has examples: holdfast <verb> --help`,
   addKeys(program)
   addTenants(program)
   addWebhooks(program)
+  addSkills(program)
   addAudit(program)
   program.commandsGroup('This program:')
   addCompletion(program)

@@ -149,6 +149,14 @@ onBubblewrap('the verbs', (stage) => {
       items: expect.arrayContaining([expect.objectContaining({ name: 'chat' })]),
     })
     expect((await holdfast('scopes', '-q')).stdout.split('\n')).toContain('chat')
+    expect(await json('profiles')).toMatchObject({
+      default: null,
+      items: expect.arrayContaining([
+        expect.objectContaining({ name: 'offline_readonly', locked: ['network', 'workspace.mode', 'rootfs'] }),
+      ]),
+    })
+    expect((await holdfast('profiles')).stdout).toMatch(/network_extended .*bubblewrap cannot give a writable root/)
+    expect(await json('pipelines')).toEqual({ forced_scope: null, items: [] })
     expect(await json('backends')).toMatchObject({
       items: expect.arrayContaining([expect.objectContaining({ kind: 'bubblewrap', chosen: true })]),
     })
@@ -157,6 +165,10 @@ onBubblewrap('the verbs', (stage) => {
       items: expect.arrayContaining([expect.objectContaining({ quota: 'open_sessions' })]),
     })
     expect((await holdfast('exec', '-s', 'housed', '--', 'true')).code).toBe(0)
+    expect(await holdfast('exec', '-s', 'locked', '--profile', 'offline_readonly', '--', 'touch', 'x')).toMatchObject({ code: 1 })
+    expect(await json('sessions', 'get', 'locked')).toMatchObject({ profile: 'offline_readonly' })
+    expect((await holdfast('exec', '--pipeline', 'sales', '--', 'true')).stderr).toContain("there is no pipeline 'sales'")
+    expect((await holdfast('sessions', 'cancel', 'locked')).code).toBe(0)
     const [sandbox = ''] = (await holdfast('sandboxes', 'ls', '-q')).stdout.split('\n')
     expect(await json('sandboxes', 'get', sandbox)).toMatchObject({ id: sandbox, backend: 'bubblewrap' })
     expect(await json('audit', 'verify')).toMatchObject({ problems: 0 })

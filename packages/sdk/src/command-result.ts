@@ -6,7 +6,7 @@ import { sessionView } from './session-record.ts'
 import type { SessionView } from './session-record.ts'
 
 /** `lost`: nobody knows how it ended. `not_started`: there was no such program, or it could not be run. */
-export type ExecutionStatus = 'running' | 'completed' | 'timed_out' | 'cancelled' | 'lost' | 'not_started'
+export type ExecutionStatus = 'running' | 'completed' | 'timed_out' | 'cancelled' | 'workspace_full' | 'lost' | 'not_started'
 
 export interface CommandExit {
   /** `null` when it did not end by itself. */

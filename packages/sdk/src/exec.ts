@@ -34,7 +34,7 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
   readonly stdin?: string | undefined
   /** Its stdin stays open, for `write` of the execution that `onStarted` names. */
   readonly interactive?: boolean | undefined
-  /** The command's time: 30 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. `null`, for one that is watched: no end. */
+  /** The command's time: its profile's unless given, else 30 seconds; at most what the profile allows, else an hour. Then it is killed, and `status` is `timed_out`. `null`, for one that is watched: no end. */
   readonly timeoutMs?: number | null | undefined
   /** Ends the call, and kills the command. */
   readonly signal?: AbortSignal | undefined

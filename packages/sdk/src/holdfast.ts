@@ -18,11 +18,15 @@ import { createKeys } from './keys.ts'
 import type { Keys } from './keys.ts'
 import type { List, PagingOptions } from './lists.ts'
 import { createServerFacts } from './server-facts.ts'
-import type { Backend, ErrorKind, Health, Quotas, SandboxRecord, Scopes, ServerFacts } from './server-facts.ts'
+import type { Backend, ErrorKind, Health, Pipelines, Profiles, Quotas, SandboxRecord, Scopes, ServerFacts } from './server-facts.ts'
 import { createSessions } from './sessions.ts'
 import type { Sessions } from './sessions.ts'
+import { createSkills } from './skills.ts'
+import type { Skills } from './skills.ts'
 import { createTenants } from './tenants.ts'
 import type { Tenants } from './tenants.ts'
+import { createTools } from './tools.ts'
+import type { Tools } from './tools.ts'
 import { createTransport } from './transport/transport.ts'
 import type { Transport } from './transport/transport.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -57,6 +61,9 @@ export class Holdfast {
   readonly tenants: Tenants
   readonly keys: Keys
   readonly webhooks: Webhooks
+  readonly skills: Skills
+  /** What models are offered. */
+  readonly tools: Tools
   readonly #transport: Transport
   readonly #facts: ServerFacts
 
@@ -75,6 +82,8 @@ export class Holdfast {
     this.tenants = createTenants(transport)
     this.keys = createKeys(transport)
     this.webhooks = createWebhooks(transport)
+    this.skills = createSkills(transport)
+    this.tools = createTools(transport)
     this.#transport = transport
     this.#facts = createServerFacts(transport)
   }
@@ -113,6 +122,16 @@ export class Holdfast {
   /** The scopes that a conversation can have, with labels for people; `lang` such as `en-US` or `zh-Hans`. */
   scopes(options?: CallOptions & { readonly lang?: string | undefined }): Promise<Scopes> {
     return this.#facts.scopes(options)
+  }
+
+  /** The named sets of values that sandboxes can be made with, and which of them can be used there. */
+  profiles(options?: CallOptions): Promise<Profiles> {
+    return this.#facts.profiles(options)
+  }
+
+  /** The configured pipelines, with the scope, the profile and the skills of each. */
+  pipelines(options?: CallOptions): Promise<Pipelines> {
+    return this.#facts.pipelines(options)
   }
 
   /** How much there may be, and how much there is; `owner`: another than the caller, for those who see the tenant. */

@@ -21,12 +21,25 @@ export type { Content } from './input.ts'
 export type { CreatedKey, CreateKeyOptions, KeyRecord, Keys, Role } from './keys.ts'
 export type { List, Page, PagingOptions } from './lists.ts'
 export type { Process, Processes, ProcessOptions, ProcessRecord } from './processes.ts'
-export type { Backend, BackendCapabilities, ErrorKind, Health, Quotas, SandboxRecord, Scopes } from './server-facts.ts'
+export type {
+  Backend,
+  BackendCapabilities,
+  ErrorKind,
+  Health,
+  Pipelines,
+  Profile,
+  Profiles,
+  Quotas,
+  SandboxRecord,
+  Scopes,
+} from './server-facts.ts'
 export type { RefreshOptions, ReleaseOptions, Session, TransferOptions, UpdateOptions, VersionOptions } from './session.ts'
 export type { SandboxLimits, SessionRecord, SessionState, SessionView, WorkspaceVerdict } from './session-record.ts'
-export type { LimitsWish, SandboxWish, SessionName, SessionTimes, SessionWish } from './session-wishes.ts'
+export type { LimitsWish, MountWish, SandboxWish, SessionName, SessionTimes, SessionWish, WorkspaceWish } from './session-wishes.ts'
 export type { GetOrCreateOptions, SessionFilter, Sessions } from './sessions.ts'
+export type { Skill, SkillArchiveOptions, SkillFields, SkillFile, SkillFileList, SkillInArchive, SkillRecord, Skills } from './skills.ts'
 export type { DeadlineCeilings, TenantPolicy, TenantQuotas, TenantRecord, Tenants } from './tenants.ts'
 export type { Terminal, TerminalSize } from './terminal.ts'
 export type { ConnectOptions, CreateTerminalOptions, Terminals } from './terminals.ts'
+export type { FunctionTool, SessionTools, Tool, ToolResult, Tools } from './tools.ts'
 export type { CreatedWebhook, WebhookRecord, Webhooks } from './webhooks.ts'

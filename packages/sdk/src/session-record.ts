@@ -14,6 +14,8 @@ export interface SandboxLimits {
   readonly pids: number | null
   readonly tmpBytes: number | null
   readonly openFiles: number | null
+  /** Of all files in the workspace; `null` for no bound. */
+  readonly workspaceBytes: number | null
 }
 
 export interface SessionRecord {
@@ -37,8 +39,16 @@ export interface SessionRecord {
   readonly notice: string | null
   readonly labels: Readonly<Record<string, string>>
   readonly metadata: Readonly<Record<string, string>>
+  /** The named set of values that it was made with. */
+  readonly profile: string | null
+  /** The pipeline that it was made for. */
+  readonly pipeline: string | null
   readonly image: string | null
   readonly network: 'off' | 'on' | null
+  readonly rootfs: 'read-only' | 'writable'
+  /** What of the host its workspace is; `source` is `null` for the session's own directory. */
+  readonly workspaceMount: { readonly source: string | null; readonly mode: 'rw' | 'ro' | 'none'; readonly target: string }
+  readonly mounts: readonly { readonly source: string; readonly target: string; readonly mode: 'rw' | 'ro' }[]
   readonly limits: SandboxLimits
   readonly pack: string | null
   readonly sandboxId: string | null

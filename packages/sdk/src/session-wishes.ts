@@ -16,9 +16,33 @@ export interface SessionName {
 
 /** What shapes a sandbox when it is made; a session that has other values refuses with `session_incompatible`. */
 export interface SandboxWish {
+  /** A named set of values for what is left out here; `profiles()` lists them. */
+  readonly profile?: string | undefined
+  /** The configured pipeline that asks, whose scope, profile and skills are taken where none are named; `pipelines()` lists them. */
+  readonly pipeline?: string | undefined
   readonly image?: string | undefined
   readonly network?: 'off' | 'on' | undefined
+  readonly rootfs?: 'read-only' | 'writable' | undefined
+  readonly workspace?: WorkspaceWish | undefined
+  /** Further directories of the host. */
+  readonly mounts?: readonly MountWish[] | undefined
   readonly limits?: LimitsWish | undefined
+}
+
+/** Without a `source` the workspace is the session's own directory. */
+export interface WorkspaceWish {
+  /** A directory of the host, below one of the server's allowed roots. */
+  readonly source?: string | undefined
+  /** `rw` unless given; `none` does not show the source. */
+  readonly mode?: 'rw' | 'ro' | 'none' | undefined
+  /** Where the source is shown: `/workspace` unless given. */
+  readonly target?: string | undefined
+}
+
+export interface MountWish {
+  readonly source: string
+  readonly target: string
+  readonly mode: 'rw' | 'ro'
 }
 
 export interface LimitsWish {
@@ -27,6 +51,8 @@ export interface LimitsWish {
   readonly pids?: number | null | undefined
   readonly tmpBytes?: number | undefined
   readonly openFiles?: number | undefined
+  /** Of all files in the workspace; `null` for no bound. */
+  readonly workspaceBytes?: number | null | undefined
 }
 
 export interface SessionTimes {
@@ -63,6 +89,10 @@ export function sessionBody(wish: SessionWish): CreateSessionBodyInput {
   }
 }
 
-export function sandboxFields({ image, network, limits }: SandboxWish) {
-  return { ...snake({ image, network }), ...(limits === undefined ? {} : { limits: snake(limits) }) }
+export function sandboxFields({ profile, pipeline, image, network, rootfs, workspace, mounts, limits }: SandboxWish) {
+  return {
+    ...snake({ profile, pipeline, image, network, rootfs, workspace }),
+    ...(mounts === undefined ? {} : { mounts: [...mounts] }),
+    ...(limits === undefined ? {} : { limits: snake(limits) }),
+  }
 }

@@ -21,6 +21,8 @@ import { sessionRecord } from './session-record.ts'
 import type { SessionRecord, SessionView } from './session-record.ts'
 import { createTerminals } from './terminals.ts'
 import type { Terminals } from './terminals.ts'
+import { createSessionTools } from './tools.ts'
+import type { SessionTools } from './tools.ts'
 import type { Transport } from './transport/transport.ts'
 import { snake } from './wire-names.ts'
 
@@ -65,6 +67,8 @@ export interface Session extends AsyncDisposable {
   readonly files: Files
   readonly processes: Processes
   readonly pty: Terminals
+  /** The calls of a model that works in it. */
+  readonly tools: SessionTools
   /** What happens to it, from its first event on unless `after` says otherwise; `after` is a `seq`. */
   events(options?: EventOptions<number>): AsyncIterable<SessionEvent>
   /** Reads its record anew; this is no activity. */
@@ -131,6 +135,7 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
     files: createFiles({ transport, sessionId: first.id, letGo }),
     processes: createProcesses({ transport, session, letGo }),
     pty: createTerminals({ transport, session, letGo }),
+    tools: createSessionTools({ transport, sessionId: first.id }),
     events: (options = {}) =>
       followEvents(
         {

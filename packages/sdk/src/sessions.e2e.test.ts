@@ -27,6 +27,23 @@ describe.skipIf(isSkipped)(`a client of a server${why}`, () => {
     expect(await holdfast.sessions.list({ key: 'group_1', state: ['released', 'failed'] }).take()).toEqual([])
   })
 
+  test('a profile shapes a session, and what it locks is refused', async () => {
+    const profiles = await holdfast.profiles()
+    expect(profiles).toMatchObject({ default: null, items: expect.arrayContaining([expect.objectContaining({ workspaceMode: 'ro' })]) })
+    expect(profiles.items[0]).toMatchObject({ name: 'default', builtIn: true, maxTimeoutMs: 120_000, limits: { workspaceBytes: null } })
+    expect(await holdfast.pipelines()).toEqual({ forcedScope: null, items: [] })
+    const wish = { key: 'profiled', profile: 'offline_readonly', limits: { workspaceBytes: 1_048_576 } }
+    const { record } = await holdfast.sessions.getOrCreate(wish)
+    expect(record).toMatchObject({
+      ...{ profile: 'offline_readonly', pipeline: null, rootfs: 'read-only', mounts: [] },
+      ...{ workspaceMount: { source: null, mode: 'ro', target: '/workspace' }, limits: { pids: 64, workspaceBytes: 1_048_576 } },
+    })
+    const locked = { code: 'profile_locked', details: { fields: ['network'] } }
+    await expect(holdfast.exec({ key: 'x', profile: 'offline_readonly', network: 'on', command: 'true' })).rejects.toMatchObject(locked)
+    const mounts = [{ source: '/etc', target: '/mnt/etc', mode: 'ro' }] as const
+    await expect(holdfast.exec({ key: 'x', mounts, command: 'true' })).rejects.toMatchObject({ code: 'mount_refused' })
+  })
+
   test('a command’s output, exit code and time come back; failing is a result', async () => {
     const session = await sessionOf('plain')
     const result = await session.commands.run('echo out; echo "$a_Name" >&2; exit 3', { env: { a_Name: 'as it is' } })

@@ -5,6 +5,7 @@
  *
  * Alone knows everybody, with `session-plane.ts` for what lies behind the doors. What is opened last is ended first.
  */
+import { isHoldfastError } from '@holdfast/protocol'
 import { createAuthenticator } from './access/authenticate.ts'
 import type { VerifyToken } from './access/authenticate.ts'
 import { openAdminKey } from './access/admin-key.ts'
@@ -12,10 +13,14 @@ import { clientAddresses } from './access/client-address.ts'
 import { checkListenAddress, hostCheck } from './access/listen-address.ts'
 import { rateLimit } from './access/rate-limits.ts'
 import { slowGuessing } from './access/slow-guessing.ts'
+import type { BoxPlaneNeeds } from './box-plane.ts'
 import type { Config } from './config.ts'
 import { lockHome } from './home/lock.ts'
 import { makePrivateDirectory, openHome } from './home/home.ts'
+import type { BoxDoor } from './ingress/box/box-door.ts'
+import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
+import type { Fetch, HttpListener, Upgrade } from './ingress/http-listener.ts'
 import { rememberedProbes } from './ingress/rest/backend-probes.ts'
 import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
@@ -52,16 +57,25 @@ export interface RunningServer {
   readonly newKey: string | null
   readonly keyFile: string | null
   readonly orphansDestroyed: number
+  /** `null`: it is closed. */
+  readonly box: BoxDoor | null
   /** Stops accepting, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
   close(): Promise<void>
 }
 
-export async function startServer(config: Config, log: Log, onProgress?: OnProgress): Promise<RunningServer> {
+export interface StartOptions {
+  /** A Box client speaks on the pipes of this process: who it is must be known, and an address that is taken is only told. */
+  readonly hasBoxPipes?: boolean
+}
+
+export async function startServer(config: Config, log: Log, onProgress?: OnProgress, options: StartOptions = {}): Promise<RunningServer> {
   checkListenAddress(config.host, config.auth)
+  checkBoxSettings(config.box, config.host)
+  if (options.hasBoxPipes === true) checkStdioSettings(config.box)
   makePrivateDirectory(config.home)
   const endings: Ending[] = []
   try {
-    return await start(config, log, onProgress, endings)
+    return await start(config, log, onProgress, endings, options)
   } catch (error) {
     await endAll(endings)
     throw error
@@ -75,6 +89,13 @@ async function openTokens({ oidc }: Config, { tenants }: SessionPlane): Promise<
   return tokenVerifier({ rules: oidc, tenants, fetchJson, clock: Date.now })
 }
 
+/** Loaded only where it is open. */
+async function openBox(needs: BoxPlaneNeeds): Promise<BoxDoor | null> {
+  if (!needs.config.box.isEnabled) return null
+  const { openBoxPlane } = await import('./box-plane.ts')
+  return openBoxPlane(needs)
+}
+
 type Ending = () => void | Promise<void>
 
 async function endAll(endings: Ending[]): Promise<void> {
@@ -82,7 +103,13 @@ async function endAll(endings: Ending[]): Promise<void> {
 }
 
 /** Whatever is opened says at once how it is ended. */
-async function start(config: Config, log: Log, onProgress: OnProgress | undefined, endings: Ending[]): Promise<RunningServer> {
+async function start(
+  config: Config,
+  log: Log,
+  onProgress: OnProgress | undefined,
+  endings: Ending[],
+  { hasBoxPipes = false }: StartOptions,
+): Promise<RunningServer> {
   const lock = lockHome(config.home)
   endings.push(() => lock.release())
   const home = openHome(config.home)
@@ -137,6 +164,9 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
   const rest = restApp({
     ...entrance,
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
+    skills: plane.skills,
+    ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
+    tools: plane.tools,
     listeners: plane.listeners,
     idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock: Date.now }),
     pageKey: plane.keyFor('page tokens'),
@@ -156,7 +186,14 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
   })
   const { sessions } = plane
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
-  const listener = await listen((request, peer) => rest.fetch(request, { peer }), sockets.upgrade, config.host, config.port)
+  const { checkHost, allowedOrigins } = entrance
+  const box = await openBox({ config, home, plane, chosen, checkHost, allowedOrigins, clock: Date.now, log })
+  endings.push(async () => box?.close())
+  const fetch: Fetch = (request, peer) => rest.fetch(request, { peer })
+  const upgrade: Upgrade = (request, connection, head) =>
+    (box?.serves(request.url ?? '/') === true ? box : sockets).upgrade(request, connection, head)
+  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port)
+  const listener = await (hasBoxPipes ? orUnheard(listening, config, log) : listening)
   endings.push(() => listener.close())
   endings.push(() => sockets.close())
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
@@ -167,7 +204,7 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     isStopping = true
     // Commands that are being answered end before their connections do.
     listener.stopAccepting()
-    await sockets.close()
+    await Promise.all([sockets.close(), box?.close()])
     // Whoever does not read cannot be told of the end either, and would be waited for without one.
     const cutting = setTimeout(() => void listener.close(), DRAIN_MS + FAREWELL_MS)
     await plane.close(DRAIN_MS)
@@ -183,6 +220,17 @@ async function start(config: Config, log: Log, onProgress: OnProgress | undefine
     newKey: adminKey?.madeNow ?? null,
     keyFile: adminKey?.file ?? null,
     orphansDestroyed: orphans.destroyed,
+    box,
     close: () => (ending ??= close()),
+  }
+}
+
+async function orUnheard(listening: Promise<HttpListener>, { host, port }: Config, log: Log): Promise<HttpListener> {
+  try {
+    return await listening
+  } catch (error) {
+    if (!isHoldfastError(error, 'listen_failed')) throw error
+    log.warn('listen-failed', { problem: error.message })
+    return { host, port, stopAccepting: () => undefined, close: async () => undefined }
   }
 }

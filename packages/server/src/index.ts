@@ -1,7 +1,7 @@
 /** The server as a library: what the command line and an embedding program use. */
 export { adminKeyPath, readAdminKey } from './access/admin-key.ts'
 export { startServer } from './app.ts'
-export type { RunningServer } from './app.ts'
+export type { RunningServer, StartOptions } from './app.ts'
 export { loadConfig } from './config.ts'
 export type { Config, ConfigFlags, ShownSetting } from './config.ts'
 export { parseByteSize } from './config/byte-size.ts'
@@ -23,3 +23,4 @@ export type { BackendRegistry } from './sandboxes/registry.ts'
 export { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
 export { createLog, errorText, jsonLog } from './telemetry/log.ts'
 export type { Log } from './telemetry/log.ts'
+export type { ToolContext, Tools } from './tools/tools.ts'

@@ -6,6 +6,7 @@
  * The second half of the composition root, apart from it so that it can also be run over a store or backends of somebody's choosing.
  */
 import { hkdfSync, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { callerOf } from './access/authorize.ts'
 import { createKeys } from './access/keys.ts'
 import type { Keys } from './access/keys.ts'
@@ -16,9 +17,17 @@ import type { Config } from './config.ts'
 import type { Home } from './home/home.ts'
 import { createSealing, readOrMakeSealingKey } from './home/sealing.ts'
 import type { Sealing } from './home/sealing.ts'
+import { hostRootOf, ownersPlaces } from './ingress/box/run/owners-places.ts'
+import { defaultWorkspace } from './policy/default-workspace.ts'
+import { createPipelines } from './policy/pipelines.ts'
+import type { Pipelines } from './policy/pipelines.ts'
+import { profileObstacles } from './policy/profile-obstacles.ts'
+import { createProfiles } from './policy/profiles.ts'
+import type { Profiles } from './policy/profiles.ts'
 import { sandboxPolicy } from './policy/sandbox-policy.ts'
 import { scopePolicy } from './policy/scopes/scope-policy.ts'
 import type { ScopePolicy } from './policy/scopes/scope-policy.ts'
+import { sessionMounts } from './policy/session-mounts.ts'
 import { sessionSpecs } from './policy/session-spec.ts'
 import type { ChosenBackend, OpenBackend } from './sandboxes/choose.ts'
 import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
@@ -37,17 +46,32 @@ import { allowedAddresses } from './sessions/webhooks/public-address.ts'
 import { targetGuard } from './sessions/webhooks/target-guard.ts'
 import { createWebhooks } from './sessions/webhooks/webhooks.ts'
 import type { Webhooks } from './sessions/webhooks/webhooks.ts'
+import { createMeasuring } from './sessions/workspace-quota/measuring.ts'
 import { createWorkspaces } from './sessions/workspaces.ts'
+import { createSkillViews } from './skills/skill-views.ts'
+import type { SkillViews } from './skills/skill-views.ts'
+import { createSkills } from './skills/skills.ts'
+import type { Skills } from './skills/skills.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
 import { unobserved } from './telemetry/observations.ts'
 import type { Observer } from './telemetry/observations.ts'
+import { createTools } from './tools/tools.ts'
+import type { Tools } from './tools/tools.ts'
 
 export interface SessionPlane {
   readonly sessions: Sessions
   readonly tenants: Tenants
   readonly keys: Keys
   readonly scopes: ScopePolicy
+  readonly profiles: Profiles
+  /** Why some profiles cannot be used here, by name. */
+  readonly profileObstacles: ReadonlyMap<string, string>
+  readonly pipelines: Pipelines
+  readonly skills: Skills
+  readonly skillViews: SkillViews
+  /** What models are offered. */
+  readonly tools: Tools
   readonly webhooks: Webhooks
   readonly listeners: EventListeners
   readonly sealing: Sealing
@@ -90,13 +114,33 @@ export async function openSessionPlane({
   const listeners = createEventListeners()
 
   const { image, network, limits } = config
-  const policy = sandboxPolicy({ image, network, limits, hasImages: chosen.capabilities.images })
-  const specs = sessionSpecs(policy, chosen, config.packedSessions)
+  const policy = sandboxPolicy({ image, network, limits, workspaceBytes: config.workspaceBytes, hasImages: chosen.capabilities.images })
+  const profiles = createProfiles({ usual: config.profile, image: config.isImageNamed ? image : null, custom: config.profiles })
+  const pipelines = createPipelines({
+    settings: config.pipelines,
+    profiles,
+    defaultScope: config.defaultScope ?? undefined,
+    forcedScope: config.forcedScope ?? undefined,
+  })
+  const obstacles = await profileObstacles({ profiles, pipelines, policy, backend: chosen.backend })
+  const { allowedMountRoots: allowedRoots } = config
+  const user = sandboxUserOnHost()
+  const workspace = config.defaultWorkspace === null ? null : defaultWorkspace({ directory: config.defaultWorkspace, allowedRoots, user })
+  const boxTenant = config.box.isEnabled ? await tenants.activeTenant(config.box.tenant) : null
+  const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(hostRootOf(home.path, config.box.hostRoot)) }
+  const mounts = sessionMounts({ allowedRoots, stateDir: home.path, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces })
+  const specs = sessionSpecs({
+    ...{ policy, chosen, profiles, pipelines, mounts, defaultWorkspace: workspace, packedSessions: config.packedSessions },
+  })
   const scopes = scopePolicy({
     newTaskId: randomUUID,
     ...(config.defaultScope === null ? {} : { defaultScope: config.defaultScope }),
     ...(config.forcedScope === null ? {} : { forcedScope: config.forcedScope }),
   })
+
+  const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, clock, log })
+  const skills = createSkills({ directory: home.skillsDir, clock, log, onChange: (changed) => void skillViews.refresh(changed) })
+  await skills.sweep()
 
   const takeoverMs = config.sessions.takeoverSeconds * 1000
   const lease = await holdServerLease({ store, serverId: home.serverId, url, clock, takeoverMs, log })
@@ -109,7 +153,8 @@ export async function openSessionPlane({
     observer,
     quotas: createQuotas({ defaults: config.quotas }),
     habitats: createHabitats({
-      workspaces: createWorkspaces(home.workspacesDir, sandboxUserOnHost()),
+      workspaces: createWorkspaces(home.workspacesDir, user),
+      skillViews,
       packsDirectory: home.packsDir,
       specFor: specs.specFor,
     }),
@@ -123,6 +168,8 @@ export async function openSessionPlane({
     terminalGraceMs: config.sessions.terminalGraceSeconds * 1000,
     onStop: config.sessions.onStop,
     eventRetentionMs: config.eventRetentionSeconds * 1000,
+    measuring: createMeasuring(config.guestPath),
+    maxWorkspaceEntries: config.workspaceEntries,
     completeWish: specs.complete,
     checkWish: specs.check,
   })
@@ -137,13 +184,21 @@ export async function openSessionPlane({
   const end = async (drainMs: number) => {
     await sessions.close(drainMs)
     await dispatcher.stop()
+    await skillViews.settled()
     lease.stop()
   }
   return {
     sessions,
     tenants,
     keys: createKeys({ store, clock }),
-    scopes,
+    ...{ scopes, profiles, profileObstacles: obstacles, pipelines },
+    skills,
+    skillViews,
+    tools: createTools({
+      ...{ store, sessions, skills, views: skillViews },
+      boundSkills: ({ wish: { pipeline } }) =>
+        pipeline === undefined ? null : (pipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
+    }),
     webhooks: createWebhooks({ store, sealing, guard, clock }),
     listeners,
     sealing,

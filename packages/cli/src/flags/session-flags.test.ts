@@ -13,6 +13,12 @@ test('an id is told from a key', () => {
   expect(namedSession(undefined, { var: { a: '1' } })).toEqual({ scope: undefined, variables: { a: '1' } })
 })
 
+test('a pipeline names it where nothing else does', () => {
+  expect(namedSession(undefined, { pipeline: 'support' })).toEqual({ scope: undefined, variables: {} })
+  expect(namedSession(undefined, { pipeline: 'support', var: { a: '1' } })).toEqual({ scope: undefined, variables: { a: '1' } })
+  expect(namedSession('my-task', { pipeline: 'support' })).toEqual({ key: 'my-task' })
+})
+
 test('none and more than one are refused', () => {
   expect(() => namedSession(undefined, {})).toThrow('name the session: its id or key')
   expect(() => namedSession(' ', {})).toThrow('the session is empty')

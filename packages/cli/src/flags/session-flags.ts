@@ -9,6 +9,8 @@ export interface SessionFlags {
   readonly session?: string
   readonly scope?: string
   readonly var?: Readonly<Record<string, string>>
+  /** Of commands that make sessions: its scope makes the key, unless something else does. */
+  readonly pipeline?: string
 }
 
 /** How a session was named. */
@@ -39,8 +41,9 @@ export function nameOf(text: string): SessionName {
 
 /** From the argument, if there is one, or the flags. Exactly one of the ways must be taken. */
 export function namedSession(argument: string | undefined, flags: SessionFlags): SessionName {
-  const { session, scope, var: variables } = flags
+  const { session, scope, var: variables, pipeline } = flags
   const ways = [argument, session, scope ?? variables].filter((way) => way !== undefined)
+  if (ways.length === 0 && pipeline !== undefined) return { scope, variables: {} }
   if (ways.length === 0) throw wrongUse('name the session: its id or key, or --scope with --var')
   if (ways.length > 1) throw wrongUse('name the session once: by its id or key, or by --scope with --var')
   const text = argument ?? session

@@ -8,6 +8,8 @@ import { byteSizeOrNone, decimalOrNone, duration, durationOrNone, orNull, wholeN
 import type { OrNone } from './parse.ts'
 
 export interface SandboxWishFlags {
+  readonly profile?: string
+  readonly pipeline?: string
   readonly image?: string
   readonly network?: 'on' | 'off'
   readonly memory?: OrNone
@@ -26,6 +28,8 @@ export interface TimesFlags {
 export function withSandboxWish(command: Command): Command {
   return command
     .optionsGroup('Its sandbox, if it is made now:')
+    .option('--profile <name>', 'a named set of values for what is left out; see profiles')
+    .option('--pipeline <name>', 'a configured pipeline: its scope, profile and skills, where none are named')
     .option('--image <name>', 'image of the container backends')
     .addOption(new Option('--network <on|off>', 'network of the sandbox').choices(['on', 'off']))
     .option('--memory <size>', 'memory, such as 512m or 2g, or none', byteSizeOrNone)
@@ -34,9 +38,10 @@ export function withSandboxWish(command: Command): Command {
 }
 
 /** Only what was given, since a session that exists refuses what it is not. */
-export function sandboxWish({ image, network, memory, cpus, pids }: SandboxWishFlags): SandboxWish {
+export function sandboxWish({ profile, pipeline, image, network, memory, cpus, pids }: SandboxWishFlags): SandboxWish {
   const hasLimits = memory !== undefined || cpus !== undefined || pids !== undefined
-  return { image, network, ...(hasLimits ? { limits: { memoryBytes: orNull(memory), cpus: orNull(cpus), pids: orNull(pids) } } : {}) }
+  const limits = hasLimits ? { limits: { memoryBytes: orNull(memory), cpus: orNull(cpus), pids: orNull(pids) } } : {}
+  return { profile, pipeline, image, network, ...limits }
 }
 
 export function withTimes(command: Command): Command {

@@ -38,14 +38,20 @@ export function sessionRows(record: SessionRecord, now: number): readonly (reado
     ['sandbox', record.sandboxId],
     ['incarnation', `${record.incarnation}, workspace ${record.workspace}`],
     ['notice', record.notice],
+    ['profile', record.profile],
+    ['pipeline', record.pipeline],
     ['image', record.image],
     ['network', record.network],
+    ['root', record.rootfs === 'writable' ? 'writable' : null],
+    ['workspace', workspaceWords(record)],
+    ['mounts', record.mounts.map(({ source, target, mode }) => `${source} at ${target} (${mode})`).join(', ') || null],
     [
       'limits',
       [
         `cpus ${limits.cpus ?? 'none'}`,
         `memory ${limits.memoryBytes === null ? 'none' : sizeWords(limits.memoryBytes)}`,
         `processes ${limits.pids ?? 'none'}`,
+        ...(limits.workspaceBytes === null ? [] : [`workspace ${sizeWords(limits.workspaceBytes)}`]),
       ].join(', '),
     ],
     ['pack', record.pack],
@@ -59,6 +65,12 @@ export function sessionRows(record: SessionRecord, now: number): readonly (reado
     ['version', String(record.version)],
   ]
   return rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
+}
+
+/** `null` for a directory of its own that it may write, as most have. */
+function workspaceWords({ workspaceMount: { source, mode, target } }: SessionRecord): string | null {
+  if (source === null) return mode === 'ro' ? 'its own (ro)' : null
+  return mode === 'none' ? 'its own' : `${source} at ${target} (${mode})`
 }
 
 function endWords({ expiresAt, expiresReason, onIdle }: SessionRecord, moment: (time: string | null) => string): string {

@@ -16,8 +16,10 @@ export const ADMIN_VERBS = [
   'read-quotas',
   'read-sandboxes',
   'read-metrics',
+  'read-skills',
   'manage-keys',
   'manage-webhooks',
+  'manage-skills',
   'manage-tenants',
 ] as const
 export type AdminVerb = (typeof ADMIN_VERBS)[number]
@@ -52,6 +54,9 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   'read-sandboxes': ['tenant', 'own', 'tenant', 'tenant', 'tenant'],
   // Of the whole server, with no word of who uses it.
   'read-metrics': ['never', 'never', 'tenant', 'tenant', 'tenant'],
+  'read-skills': ['tenant', 'tenant', 'tenant', 'tenant', 'tenant'],
+  // What a model is told to do, and runs.
+  'manage-skills': ['never', 'never', 'tenant', 'tenant', 'tenant'],
   'manage-keys': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-webhooks': ['never', 'never', 'never', 'tenant', 'tenant'],
   // Tenants themselves: to make, shape and end any of them.

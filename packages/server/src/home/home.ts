@@ -18,6 +18,8 @@ export interface Home {
   readonly workspacesDir: string
   /** Holds one directory per packing key, each with the places of the sessions that share sandboxes. */
   readonly packsDir: string
+  /** What tenants have of skills, and what sessions see of them. */
+  readonly skillsDir: string
   /** What long-running or talkative executions printed. */
   readonly outputDir: string
 }
@@ -25,9 +27,10 @@ export interface Home {
 /** Makes what is missing. Only the owner may look inside: keys and workspaces lie here. */
 export function openHome(path: string): Home {
   makePrivateDirectory(path)
-  const [workspacesDir, packsDir, outputDir] = [join(path, 'workspaces'), join(path, 'packs'), join(path, 'output')]
-  for (const directory of [workspacesDir, packsDir, outputDir]) makePrivateDirectory(directory)
-  return { path, stateDir: path, workspacesDir, packsDir, outputDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
+  const [workspacesDir, packsDir] = [join(path, 'workspaces'), join(path, 'packs')]
+  const [outputDir, skillsDir] = [join(path, 'output'), join(path, 'skills')]
+  for (const directory of [workspacesDir, packsDir, outputDir, skillsDir]) makePrivateDirectory(directory)
+  return { path, stateDir: path, workspacesDir, packsDir, outputDir, skillsDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
 }
 
 export function makePrivateDirectory(path: string): void {

@@ -28,8 +28,14 @@ export interface PackedPaths {
 }
 
 export function packedPaths(sessionId: string): PackedPaths {
+  const place = packedPlace(sessionId)
+  return { home: `${place}/home`, workspace: `${place}/workspace` }
+}
+
+/** Holds both of them. */
+export function packedPlace(sessionId: string): string {
   assertPlaceName(sessionId)
-  return { home: `${PACKED_ROOT}/${sessionId}/home`, workspace: `${PACKED_ROOT}/${sessionId}/workspace` }
+  return `${PACKED_ROOT}/${sessionId}`
 }
 
 /** The id becomes part of paths that root makes and removes, so nothing else is ever let through. */

@@ -11,7 +11,7 @@ import type { DeadlineCeilings, SandboxWish } from '@holdfast/protocol'
 import { randomId } from '../home/random-id.ts'
 import type { Store } from '../store/store.ts'
 import { findOpenSession } from '../store/tables/sessions.ts'
-import type { SessionRow } from '../store/tables/sessions.ts'
+import type { CompleteWish, SessionRow } from '../store/tables/sessions.ts'
 import type { Caller } from './caller.ts'
 import type { Changes } from './change.ts'
 import type { Claiming } from './claiming.ts'
@@ -43,6 +43,14 @@ export interface SessionRequest {
   readonly workspaceOnClose?: SessionRow['workspaceOnClose'] | undefined
 }
 
+/** Where a wish is to come true. */
+export interface WishPlace {
+  readonly tenantId: string
+  readonly owner: string
+  /** In a sandbox that other sessions may share. */
+  readonly isPacked: boolean
+}
+
 export interface Got {
   readonly session: SessionRow
   readonly isNew: boolean
@@ -61,9 +69,9 @@ export interface GettingNeeds {
   readonly packing: PackRules
   readonly times: SessionTimes & { readonly isIdleFixed: boolean }
   /** Every field of the wish, with today's defaults. */
-  completeWish(wish: SandboxWish): SandboxWish
-  /** Throws for what the backend would refuse, before anything is written. */
-  checkWish(wish: SandboxWish, isPacked: boolean): Promise<void>
+  completeWish(wish: SandboxWish, place: WishPlace): CompleteWish
+  /** Throws for what policy or the backend would refuse, before anything is written. */
+  checkWish(wish: CompleteWish, place: WishPlace): Promise<void>
 }
 
 export function createGetting(needs: GettingNeeds): GetOrCreate {
@@ -75,8 +83,9 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
     const { key, scope, keyHash, idleSeconds } = request.key
     const owner = request.owner ?? caller.owner
     const ownerGroup = request.ownerGroup ?? null
-    const wish = completeWish(request.wish)
-    await checkWish(wish, request.pack !== undefined)
+    const place = { tenantId, owner, isPacked: request.pack !== undefined }
+    const wish = completeWish(request.wish, place)
+    await checkWish(wish, place)
     const id = randomId('ses')
     return changes.create({ actor: caller.actor, action: 'session.create' }, async (transaction, now) => {
       const tenant = await quotas.check(transaction, { tenantId, owner, adds: 'both', askedBy: caller.visibility.owner })
@@ -85,7 +94,7 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
           ? null
           : await joinPack(transaction, tenant.policy, { profile: request.pack, tenantId, owner, ownerGroup, wish })
       const room = packRoomOf({ packKey: pack?.key ?? null }, packing)
-      const place = await placeSession(transaction, placement, { tenantId, sessionId: id, pack: room }, now)
+      const home = await placeSession(transaction, placement, { tenantId, sessionId: id, pack: room }, now)
       const idle = isIdleFixed || idleSeconds === undefined ? {} : { idleMs: idleSeconds * 1000 }
       const wished = { ...times, ...idle, ...request.times }
       return createSession(
@@ -104,7 +113,7 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
           times: withinCeilings(wished, tenant.policy.ceilings),
           workspaceOnClose: request.workspaceOnClose ?? 'delete',
           pack,
-          ...place,
+          ...home,
         },
         now,
       )

@@ -8,13 +8,16 @@
  */
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SandboxWish, WorkspaceVerdict } from '@holdfast/protocol'
+import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
+import type { WorkspaceVerdict } from '@holdfast/protocol'
 import { makePackedPlace, makePackedSource, removePackedPlace } from '../sandboxes/packed-directory.ts'
-import { packedPaths } from '../sandboxes/packing.ts'
+import { packedPaths, packedPlace } from '../sandboxes/packing.ts'
 import type { PackedUsers, SandboxSpec } from '../sandboxes/spec.ts'
+import { SKILLS_TARGET } from '../skills/skill-views.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Inhabitant } from './executions/command.ts'
 import { uidRangeOf } from './packing.ts'
+import type { MeasuredPlace } from './workspace-quota/measuring.ts'
 import type { Workspaces } from './workspaces.ts'
 
 export interface Habitat {
@@ -22,25 +25,37 @@ export interface Habitat {
   readonly verdict: WorkspaceVerdict
 }
 
-/** What of the session's files the sandbox shows: a workspace of its own, or places among others. */
-export type Shown = { readonly workspace: string } | { readonly packed: Omit<PackedUsers, 'pidsPerUid'> }
+/** What of the session's files the sandbox shows: a workspace of its own with a view of skills, or places among others. */
+export type Shown = { readonly workspace: string; readonly skills: string } | { readonly packed: Omit<PackedUsers, 'pidsPerUid'> }
 
 export interface Habitats {
   /** Makes the session's directories if they are not there, and says what they were found to be. */
   prepare(session: SessionRow): Promise<Habitat>
+  /** Where the session can write, on the host and inside: what its bound is about. Further mounts are not. */
+  placesOf(session: SessionRow): readonly MeasuredPlace[]
   /** Safe to repeat; the sandbox must be gone, or the session's processes in it. */
   remove(session: SessionRow): Promise<void>
 }
 
-export interface HabitatNeeds {
-  readonly workspaces: Workspaces
-  /** Holds one directory per packing key; exists. */
-  readonly packsDirectory: string
-  /** Policy's answer to a wish, with these files. */
-  specFor(wish: SandboxWish, shown: Shown): Promise<SandboxSpec>
+/** Directories that show skills to sandboxes, one for each session. */
+export interface PlacedViews {
+  /** Made if need be. */
+  place(sessionId: string): Promise<string>
+  /** The same, there or not. */
+  shownAt(sessionId: string): string
+  remove(sessionId: string): Promise<void>
 }
 
-export function createHabitats({ workspaces, packsDirectory, specFor }: HabitatNeeds): Habitats {
+export interface HabitatNeeds {
+  readonly workspaces: Workspaces
+  readonly skillViews: PlacedViews
+  /** Holds one directory per packing key; exists. */
+  readonly packsDirectory: string
+  /** Policy's answer to a session's wish, with these files. */
+  specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
+}
+
+export function createHabitats({ workspaces, skillViews, packsDirectory, specFor }: HabitatNeeds): Habitats {
   async function preparePacked(session: SessionRow, packKey: string, uid: number): Promise<Habitat> {
     const source = join(packsDirectory, packKey)
     await makePackedSource(source)
@@ -50,7 +65,7 @@ export function createHabitats({ workspaces, packsDirectory, specFor }: HabitatN
     await makePackedPlace(source, session.id, uid)
     await workspaces.noteServed(session.id, session.incarnation)
     const { first, count } = uidRangeOf(packKey)
-    const spec = await specFor(session.wish, { packed: { source, firstUid: first, count } })
+    const spec = await specFor(session, { packed: { source, firstUid: first, count } })
     return { spec, verdict: (await workspaces.isLossNoted(session.id, session.incarnation)) ? 'lost' : 'intact' }
   }
 
@@ -58,10 +73,23 @@ export function createHabitats({ workspaces, packsDirectory, specFor }: HabitatN
     async prepare(session) {
       if (session.packKey !== null && session.packUid !== null) return preparePacked(session, session.packKey, session.packUid)
       const { files, verdict } = await workspaces.open(session.id, session.incarnation, session.pendingReason !== 'create')
-      return { spec: await specFor(session.wish, { workspace: files }), verdict }
+      const skills = await skillViews.place(session.id)
+      const spec = await specFor(session, { workspace: files, skills })
+      // Nobody must fill what no sandbox shows.
+      if (spec.mounts.every(({ source }) => source !== skills)) await skillViews.remove(session.id)
+      return { spec, verdict }
+    },
+    placesOf({ id, packKey, wish }) {
+      if (packKey !== null) return [{ directory: join(packsDirectory, packKey, id), inside: packedPlace(id) }]
+      const { source, mode, target = DEFAULT_WORKSPACE } = wish.workspace ?? {}
+      const own = { directory: workspaces.filesOf(id), inside: DEFAULT_WORKSPACE }
+      const skills = { directory: skillViews.shownAt(id), inside: SKILLS_TARGET }
+      if (source === undefined || mode === 'none') return [own, skills]
+      return [...(target === DEFAULT_WORKSPACE ? [] : [own]), ...(mode === 'ro' ? [] : [{ directory: source, inside: target }]), skills]
     },
     async remove(session) {
       if (session.packKey !== null) await removePackedPlace(join(packsDirectory, session.packKey), session.id)
+      await skillViews.remove(session.id)
       await workspaces.remove(session.id)
     },
   }

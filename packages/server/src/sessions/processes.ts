@@ -12,7 +12,7 @@ import { findProcess, listProcesses } from '../store/tables/processes.ts'
 import type { Caller } from './caller.ts'
 import type { Killed } from './executions/cancelling.ts'
 import type { Command } from './executions/command.ts'
-import type { Executions } from './executions/executions.ts'
+import type { Executions, OnChunk } from './executions/executions.ts'
 import type { Running } from './running.ts'
 import type { SessionReads } from './session-reads.ts'
 
@@ -23,6 +23,8 @@ export interface ProcessRequest {
   readonly name: string
   readonly command: Command
   readonly expectedIncarnation?: number | undefined
+  /** Reads its output from the first byte on; a promise is back-pressure on it. */
+  readonly onOutput?: OnChunk | undefined
 }
 
 /** Its `outputSeq` is what it has printed by now. */

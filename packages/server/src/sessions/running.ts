@@ -14,30 +14,38 @@ import type { Caller } from './caller.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import { checkCommand } from './executions/command.ts'
 import type { Command } from './executions/command.ts'
-import type { CommandEnd, Executions, RunningExecution, StartedExecution } from './executions/executions.ts'
+import { timedCommand } from './executions/command-time.ts'
+import type { CommandEnd, Executions, OnChunk, RunningExecution, StartedExecution } from './executions/executions.ts'
 import { openStoredOutput } from './executions/output-log.ts'
 import type { OutputLog, StoredOutput } from './executions/output-log.ts'
 import type { Fleet } from './fleet.ts'
 import type { GetOrCreate, SessionRequest } from './getting.ts'
 import { inhabitantOf } from './habitats.ts'
+import { FULL_NOTICE } from './lifecycle/notice.ts'
 import type { Readiness } from './readiness.ts'
 import type { ServerLease } from './server-lease.ts'
 import type { SessionReads } from './session-reads.ts'
+import type { WorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
 /** A session that exists, or one that is made if need be. */
 export type Target = { readonly id: string } | SessionRequest
 
 export interface RunRequest {
   readonly command: Command
+  /** For a command that names no time, where its profile has none either; left out, it needs none. */
+  readonly usualTimeoutMs?: number | undefined
   /** A named process lives on until it is ended or its session is. */
   readonly name?: string | undefined
   readonly expectedIncarnation?: number | undefined
   /** Somebody is at its terminal from the start. */
   readonly isAttended?: boolean | undefined
+  /** Reads a named process that is left to run, from its first byte; a promise is back-pressure on it. */
+  readonly onOutput?: OnChunk | undefined
 }
 
 export interface Started {
   readonly executionId: string
+  /** Once it has ended, with what its end is to be told with. */
   readonly session: SessionView
   /** Reads the output to the end. A slow `onChunk` is back-pressure on the program. Call it once. */
   finish(onChunk: (chunk: OutputChunk) => void | Promise<void>): Promise<CommandEnd>
@@ -76,13 +84,14 @@ export interface RunningNeeds {
   readonly fleet: Fleet
   readonly lease: ServerLease
   readonly outputDirectory: string
+  readonly workspaceQuota: Pick<WorkspaceQuota, 'admit'>
 }
 
 /** A session may be suspended or lost between being ready and being used. */
 const MAX_STARTS = 4
 
 export function createRunning(needs: RunningNeeds): Running {
-  const { store, reads, getOrCreate, readiness, executions, cancelling, fleet, lease, outputDirectory } = needs
+  const { store, reads, getOrCreate, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota } = needs
 
   async function sessionOf(caller: Caller, target: Target, signal: AbortSignal): Promise<SessionRow> {
     if ('id' in target) return reads.open(caller, 'exec', target.id)
@@ -98,8 +107,9 @@ export function createRunning(needs: RunningNeeds): Running {
       const ready = await readiness.ensure(session, caller.actor, request.expectedIncarnation, signal)
       if (signal.aborted) throw new HoldfastError('request_cancelled', 'the caller left before the command was started')
       try {
+        await workspaceQuota.admit(ready.session)
         return await executions.start(ready.session, ready.live, {
-          command: request.command,
+          command: timedCommand(request, ready.session.wish),
           kind: request.name === undefined ? 'command' : 'process',
           name: request.name ?? null,
           actor: caller.actor,
@@ -125,6 +135,7 @@ export function createRunning(needs: RunningNeeds): Running {
     async run(caller, target, request, signal, attend) {
       const started = await begin(caller, target, request, signal)
       let running: RunningExecution | null = null
+      let view = viewOf(started.session)
       const cancel = () => {
         running ??= started.follow()
         void cancelling.one(running, running.live, 0).catch(() => undefined)
@@ -134,10 +145,14 @@ export function createRunning(needs: RunningNeeds): Running {
       try {
         return await attend({
           executionId: started.id,
-          session: viewOf(started.session),
-          finish(onChunk) {
+          get session() {
+            return view
+          },
+          async finish(onChunk) {
             running ??= started.follow(onChunk)
-            return running.finished
+            const end = await running.finished
+            if (end.status === 'workspace_full') view = { ...view, notice: FULL_NOTICE }
+            return end
           },
         })
       } finally {
@@ -148,7 +163,7 @@ export function createRunning(needs: RunningNeeds): Running {
     },
     async start(caller, target, request, signal) {
       const started = await begin(caller, target, request, signal)
-      started.follow()
+      started.follow(request.onOutput)
       return { executionId: started.id, session: viewOf(started.session) }
     },
     get: async (caller, sessionId, id) => (await executionOf(caller, 'read', sessionId, id)).row,

@@ -7,7 +7,7 @@
  * to the session's workspace.
  */
 import type { Readable } from 'node:stream'
-import type { AsUser, Entry, Files, Limited } from '../guest/inside.ts'
+import type { AsUser, Entry, Files, Found, GrepMatch, Limited } from '../guest/inside.ts'
 import type { Caller } from './caller.ts'
 import { withFileErrors } from './files/file-errors.ts'
 import { innerPath } from './files/inner-path.ts'
@@ -18,6 +18,7 @@ import { unpackFiles } from './files/unpack.ts'
 import { watchBelow } from './files/watch.ts'
 import type { Watch } from './files/watch.ts'
 import type { Insides, Place } from './insides.ts'
+import type { WorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
 export interface WriteOptions {
   readonly mode?: number | undefined
@@ -25,6 +26,9 @@ export interface WriteOptions {
   readonly append?: boolean
   readonly exclusive?: boolean
 }
+
+export type GlobOptions = Omit<NonNullable<Parameters<Files['glob']>[1]>, 'root' | 'uid'>
+export type GrepOptions = Omit<NonNullable<Parameters<Files['grep']>[1]>, 'root' | 'uid'>
 
 /** One file operation's session, and until when its caller waits. */
 export interface FileTarget {
@@ -41,6 +45,9 @@ export interface SessionFiles {
   remove(target: FileTarget, path: string, options: { readonly recursive: boolean }): Promise<void>
   stat(target: FileTarget, path: string, options: { readonly follow: boolean }): Promise<Entry>
   list(target: FileTarget, path: string, options: { readonly depth: number; readonly limit: number }): Promise<Limited<Entry>>
+  /** `root` as any path; paths of what is found are absolute. */
+  glob(target: FileTarget, root: string, pattern: string, options: GlobOptions): Promise<Found<Entry>>
+  grep(target: FileTarget, root: string, pattern: string, options: GrepOptions): Promise<Found<GrepMatch>>
   move(target: FileTarget, from: string, to: string, options: { readonly parents: boolean; readonly exclusive: boolean }): Promise<Entry>
   makeDirectory(
     target: FileTarget,
@@ -54,10 +61,30 @@ export interface SessionFiles {
   unpack(target: FileTarget, path: string, archive: AsyncIterable<Uint8Array>): Promise<Entry>
 }
 
-export function sessionFiles(insides: Insides): SessionFiles {
+export function sessionFiles(insides: Insides, workspaceQuota: Pick<WorkspaceQuota, 'intake'>): SessionFiles {
   /** `at` makes paths absolute, `as` says who does it. */
   function during<T>({ caller, sessionId, signal }: FileTarget, work: (inner: Inner, ended: AbortSignal) => Promise<T>): Promise<T> {
     return insides.during(caller, 'files', sessionId, signal, (place, ended) => withFileErrors(() => work(innerOf(place), ended)))
+  }
+
+  /** Content from outside, as far as the workspace may hold it. */
+  function taking<T>(
+    target: FileTarget,
+    content: AsyncIterable<Uint8Array>,
+    work: (inner: Inner, content: AsyncIterable<Uint8Array>, ended: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return during(target, async (inner, ended) => {
+      const intake = await workspaceQuota.intake(inner.place.session)
+      if (intake === null) return work(inner, content, ended)
+      const { refused } = intake
+      try {
+        return await work(inner, intake.counted(content), AbortSignal.any([ended, refused]))
+      } catch (error) {
+        throw refused.aborted ? refused.reason : error
+      } finally {
+        intake.close()
+      }
+    })
   }
 
   function streaming<T extends { readonly content: Readable | null }>(
@@ -70,13 +97,17 @@ export function sessionFiles(insides: Insides): SessionFiles {
   return {
     read: (target, path, select) => streaming(target, (place, ended) => readFile(place, innerPath(place, path), select, ended)),
     write: (target, path, content, { mode, ...options }) =>
-      during(target, async ({ files, as, at, place }, signal) => {
-        await files.write(at(path), noted(content, place), { ...as, ...options, signal, ...(mode === undefined ? {} : { mode }) })
+      taking(target, content, async ({ files, as, at, place }, taken, signal) => {
+        await files.write(at(path), noted(taken, place), { ...as, ...options, signal, ...(mode === undefined ? {} : { mode }) })
         return files.stat(at(path), { ...as, follow: true })
       }),
     remove: (target, path, { recursive }) => during(target, ({ files, as, at }) => files.remove(at(path), { ...as, recursive })),
     stat: (target, path, { follow }) => during(target, ({ files, as, at }) => files.stat(at(path), { ...as, follow })),
     list: (target, path, options) => during(target, ({ files, as, at }) => files.list(at(path), { ...as, ...options })),
+    glob: (target, root, pattern, options) =>
+      during(target, ({ files, as, at }) => files.glob(pattern, { ...options, ...as, root: at(root) })),
+    grep: (target, root, pattern, options) =>
+      during(target, ({ files, as, at }) => files.grep(pattern, { ...options, ...as, root: at(root) })),
     move: (target, from, to, options) =>
       during(target, async ({ files, as, at }) => {
         await files.move(at(from), at(to), { ...as, ...options })
@@ -94,8 +125,8 @@ export function sessionFiles(insides: Insides): SessionFiles {
     },
     pack: (target, path) => streaming(target, (place, ended) => packFiles(place, innerPath(place, path), ended)),
     unpack: (target, path, archive) =>
-      during(target, async ({ files, as, at, place }, signal) => {
-        await unpackFiles(place, at(path), archive, signal)
+      taking(target, archive, async ({ files, as, at, place }, taken, signal) => {
+        await unpackFiles(place, at(path), taken, signal)
         return files.stat(at(path), { ...as, follow: true })
       }),
   }

@@ -6,7 +6,6 @@
  * Reads like a table of contents of this folder. What follows from a change (a clean-up, a sandbox to destroy, a deadline to wait
  * for) follows from the changed row alone, in one place here, so that it is the same whoever changed it and after any crash.
  */
-import type { SandboxWish } from '@holdfast/protocol'
 import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
 import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
@@ -33,7 +32,7 @@ import { createExecutions } from './executions/executions.ts'
 import { keptSeqOf } from './executions/output-log.ts'
 import { createFleet } from './fleet.ts'
 import { createGetting } from './getting.ts'
-import type { GetOrCreate } from './getting.ts'
+import type { GetOrCreate, GettingNeeds } from './getting.ts'
 import type { Habitats } from './habitats.ts'
 import { createInsides } from './insides.ts'
 import { createInteraction } from './interaction.ts'
@@ -47,6 +46,8 @@ import { observeChange, observedExecutions, observedGetting, observedReadiness, 
 import type { SessionsObserver } from './observed.ts'
 import type { PackRules } from './packing.ts'
 import { createProcesses } from './processes.ts'
+import { createProcessStreams } from './process-streams.ts'
+import type { ProcessStreams } from './process-streams.ts'
 import type { Processes } from './processes.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
@@ -69,6 +70,8 @@ import { createSweep } from './sweep.ts'
 import { createTerminals } from './terminals.ts'
 import type { Terminals } from './terminals.ts'
 import { takingUp } from './taking-up.ts'
+import type { Measuring } from './workspace-quota/measuring.ts'
+import { createWorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
 /** Old events go a few at a time, with every sweep. */
 const EVENTS_AT_ONCE = 500
@@ -79,6 +82,8 @@ export interface Sessions {
   readonly steering: Steering
   readonly commands: Running & Interaction
   readonly processes: Processes
+  /** Those that run, from inside this server. */
+  readonly streams: ProcessStreams
   readonly terminals: Terminals
   readonly files: SessionFiles
   readonly activity: Pick<Activity, 'note'>
@@ -119,8 +124,11 @@ export interface SessionsNeeds {
   /** Whether sandboxes run on when this server stops, or their sessions are suspended. */
   readonly onStop: 'keep' | 'suspend'
   readonly eventRetentionMs: number
-  completeWish(wish: SandboxWish): SandboxWish
-  checkWish(wish: SandboxWish, isPacked: boolean): Promise<void>
+  readonly measuring: Measuring
+  /** In each workspace that has a bound. */
+  readonly maxWorkspaceEntries: number
+  readonly completeWish: GettingNeeds['completeWish']
+  readonly checkWish: GettingNeeds['checkWish']
   readonly observer?: SessionsObserver
 }
 
@@ -148,6 +156,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     onGone: (id) => void lose(id).catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
     observer,
   })
+  const workspaceQuota = createWorkspaceQuota({
+    ...{ measuring: needs.measuring, maxEntries: needs.maxWorkspaceEntries, placesOf: habitats.placesOf },
+    ...{ serverId, changes, cancelling, fleet, clock, log },
+  })
   const reaper = createReaper({ store, fleet, serverId, log })
   const evict = createEviction({ store, fleet, serverId })
   const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log })
@@ -162,9 +174,9 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish }),
     observer,
   )
-  const steering = createSteering({ reads, changes, readiness, cancelling })
+  const steering = createSteering({ reads, changes, readiness, cancelling, checkWish })
   const running = observedRunning(
-    createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory }),
+    createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota }),
     observer,
   )
   const activity = createActivity(changes, clock)
@@ -189,6 +201,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   /** What a changed row asks for. Only the server that hosts it acts on it; the others leave it to that one's sweep. */
   function follow(before: SessionRow | null, session: SessionRow, events: readonly EventDraft[]): void {
     observeChange(observer, session, events)
+    if (!isStopping) workspaceQuota.follow(session)
     if (session.serverId !== serverId || isStopping) return
     const earlier = before?.sandboxId ?? null
     if (earlier !== null && earlier !== session.sandboxId) void reaper.reap(earlier)
@@ -231,10 +244,11 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     reads,
     steering,
     activity,
-    files: sessionFiles(insides),
+    files: sessionFiles(insides, workspaceQuota),
     getOrCreate: (caller, request, signal) => attended.during(signal, (ended) => getting(caller, request, ended)),
     commands,
     processes,
+    streams: createProcessStreams({ store, reads, executions, lease, activity }),
     terminals,
     get attended() {
       return attended.count
@@ -250,6 +264,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       const onUnreached = reachingAgain.add
       const recovered = await recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached, log })
       await abandoned.recover()
+      for (const session of await store.read((sql) => hostedSessions(sql, serverId))) workspaceQuota.follow(session)
       return recovered
     },
     async close(drainMs) {
@@ -259,6 +274,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       await activity.flush()
       if (onStop === 'suspend') await suspendAll()
       isStopping = true
+      workspaceQuota.stop()
       provisioning.stop()
       await cleanUp.stop()
       await fleet.detach()

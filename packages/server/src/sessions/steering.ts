@@ -7,11 +7,13 @@
  * the changed row, not from here, so that a crash between the two changes nothing.
  */
 import { HoldfastError } from '@holdfast/protocol'
+import type { SandboxWish } from '@holdfast/protocol'
 import { findOpenSession } from '../store/tables/sessions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Caller, SessionVerb } from './caller.ts'
 import type { Changes, Decide } from './change.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
+import type { GettingNeeds } from './getting.ts'
 import { hold, refresh, relabel, transfer, unhold } from './lifecycle/care.ts'
 import type { Labels, Refresh, Transfer } from './lifecycle/care.ts'
 import { beginClosing } from './lifecycle/closing.ts'
@@ -40,6 +42,11 @@ export interface Steering {
   cancel(caller: Caller, id: string): Promise<SessionRow>
   /** Ends the session after its work. A closed one is answered with its record. */
   release(caller: Caller, id: string, wished?: Release): Promise<SessionRow>
+  /**
+   * Shows other directories of the host: what runs is killed and the sandbox given up; the next work gets one with these. Throws
+   * `session_unavailable` while the present one is being made.
+   */
+  remount(caller: Caller, id: string, mounts: SandboxWish['mounts']): Promise<SessionRow>
   hold(caller: Caller, id: string, reason: string | null): Promise<SessionRow>
   unhold(caller: Caller, id: string): Promise<SessionRow>
   transfer(caller: Caller, id: string, wished: Transfer): Promise<SessionRow>
@@ -51,9 +58,10 @@ export interface SteeringNeeds {
   readonly changes: Changes
   readonly readiness: Readiness
   readonly cancelling: Cancelling
+  readonly checkWish: GettingNeeds['checkWish']
 }
 
-export function createSteering({ reads, changes, readiness, cancelling }: SteeringNeeds): Steering {
+export function createSteering({ reads, changes, readiness, cancelling, checkWish }: SteeringNeeds): Steering {
   async function steer(caller: Caller, verb: SessionVerb, id: string, decide: Decide): Promise<SessionRow> {
     const session = await reads.open(caller, verb, id)
     return changes.change(session, { actor: caller.actor, action: `session.${verb}` }, (row, transaction, now) => {
@@ -61,6 +69,15 @@ export function createSteering({ reads, changes, readiness, cancelling }: Steeri
       if (!caller.may(verb, row)) throw new HoldfastError('forbidden', `you may see this session, but not ${verb} it`, { verb })
       return decide(row, transaction, now)
     })
+  }
+
+  const cancelWork: Steering['cancelWork'] = async (caller, id, options = {}) => {
+    const session = await reads.open(caller, 'cancel-work', id)
+    checkLive(session)
+    const live = await readiness.reach(session)
+    if (live === null) return { executions: 0, killed: 0, verified: true }
+    const { processes = false, graceMs } = options
+    return cancelling.all(session, live, { processes, ...(graceMs === undefined ? {} : { graceMs }) })
   }
 
   return {
@@ -71,13 +88,16 @@ export function createSteering({ reads, changes, readiness, cancelling }: Steeri
       checkLive(session)
       return readiness.resume(session, caller.actor)
     },
-    async cancelWork(caller, id, options = {}) {
-      const session = await reads.open(caller, 'cancel-work', id)
-      checkLive(session)
-      const live = await readiness.reach(session)
-      if (live === null) return { executions: 0, killed: 0, verified: true }
-      const { processes = false, graceMs } = options
-      return cancelling.all(session, live, { processes, ...(graceMs === undefined ? {} : { graceMs }) })
+    cancelWork,
+    async remount(caller, id, mounts) {
+      const { wish: earlier, tenantId, owner, packKey } = await reads.open(caller, 'suspend', id)
+      await checkWish({ ...earlier, mounts }, { tenantId, owner, isPacked: packKey !== null })
+      await cancelWork(caller, id, { processes: true, graceMs: 0 })
+      return steer(caller, 'suspend', id, (row, _, now) => {
+        const { session, events } = suspend(row, 'caller', now)
+        const { mounts: _earlier, ...wish } = session.wish
+        return { session: { ...session, wish: mounts === undefined ? wish : { ...wish, mounts } }, events }
+      })
     },
     cancel: (caller, id) => steer(caller, 'cancel', id, (row, _, now) => beginClosing(row, { reason: 'cancel', detail: 'caller' }, now)),
     release: (caller, id, { ifBusy = 'wait', drainMs = DRAIN_MS, workspace } = {}) =>

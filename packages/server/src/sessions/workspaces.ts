@@ -22,6 +22,8 @@ export interface Workspace {
 }
 
 export interface Workspaces {
+  /** The host directory to mount, there or not. */
+  filesOf(sessionId: string): string
   /** The kept one, or a new one; `lost` when there should have been one. The same incarnation is told the same again. */
   open(sessionId: string, incarnation: number, hadOne: boolean): Promise<Workspace>
   /** Written down before the new one is made, so that no crash makes it pass for the old one. */
@@ -42,6 +44,7 @@ export function createWorkspaces(directory: string, user: SandboxUser): Workspac
     if (!SESSION_ID.test(sessionId)) throw new HoldfastError('internal', 'a session id is not what the server makes')
     return join(directory, sessionId)
   }
+  const filesOf = (sessionId: string) => join(placeOf(sessionId), 'files')
   const lossNote = (sessionId: string, incarnation: number) => join(placeOf(sessionId), `lost-before-${incarnation}`)
 
   async function noteLoss(sessionId: string, incarnation: number): Promise<void> {
@@ -67,11 +70,12 @@ export function createWorkspaces(directory: string, user: SandboxUser): Workspac
   }
 
   return {
+    filesOf,
     noteServed,
     setAsideIfStale,
     async open(sessionId, incarnation, hadOne) {
       const place = placeOf(sessionId)
-      const files = join(place, 'files')
+      const files = filesOf(sessionId)
       await setAsideIfStale(sessionId, incarnation, files)
       if (!(await isDirectory(files))) {
         if (hadOne) await noteLoss(sessionId, incarnation)

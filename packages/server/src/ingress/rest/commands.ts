@@ -31,6 +31,7 @@ export const START_ERRORS: readonly ErrorCode[] = [
   'quota_exceeded',
   'image_missing',
   'capability_unsupported',
+  'mount_refused',
   'backend_unavailable',
   'sandbox_gone',
   'guest_unreachable',

@@ -6,6 +6,8 @@ import { callerOf } from '../../access/authorize.ts'
 import { clientAddresses } from '../../access/client-address.ts'
 import { hostCheck } from '../../access/listen-address.ts'
 import type { OutputChunk } from '../../guest/inside.ts'
+import { createPipelines } from '../../policy/pipelines.ts'
+import { createProfiles } from '../../policy/profiles.ts'
 import { scopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { CommandEnd } from '../../sessions/executions/executions.ts'
 import type { Running, RunRequest, Target } from '../../sessions/running.ts'
@@ -15,6 +17,8 @@ import { execRoutes } from './exec-route.ts'
 import { healthRoutes } from './health-routes.ts'
 
 const KEY = 'the-key-of-this-test'
+const profiles = createProfiles({ usual: null, image: null, custom: [] })
+const pipelines = createPipelines({ settings: { support: { scope: '{sender_id}', profile: 'network_basic' } }, profiles })
 const COMPLETED: CommandEnd = { exitCode: 0, signal: null, status: 'completed', durationMs: 3 }
 
 interface Script {
@@ -40,7 +44,7 @@ function door(script: Script = {}) {
   }
   const app = restDoor({
     routes: [
-      ...execRoutes({ commands, scopes: scopePolicy({}) }),
+      ...execRoutes({ commands, scopes: scopePolicy({}), pipelines }),
       ...healthRoutes({ health: () => ({ backend: 'bubblewrap', version: '0.8' }), checkReady: async () => {} }),
     ],
     authenticate: createAuthenticator({
@@ -130,13 +134,45 @@ describe('what exec takes', () => {
       target: { key: { key: 's' }, wish: { network: 'on' } },
       request: { command: { argv: ['/bin/sh', '-c', 'echo $HOME'], timeoutMs: 5 } },
     })
-    expect(calls[1]?.request.command).toMatchObject({
-      argv: ['echo', '$HOME'],
-      cwd: '/tmp',
-      env: { A: '1' },
-      stdin: 'x',
-      timeoutMs: 30_000,
+    expect(calls[1]?.request).toMatchObject({
+      command: { argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x', timeoutMs: undefined },
+      usualTimeoutMs: 30_000,
     })
+    expect(calls[0]?.request.usualTimeoutMs).toBeUndefined()
+  })
+
+  test('a pipeline gives the scope, unless the request has one or a key of its own', async () => {
+    const { exec, calls } = door()
+    const variables = { sender_id: 'ana', launcher_type: 'group', launcher_id: 7 }
+    await exec({ pipeline: 'support', variables, command: 'true' })
+    await exec({ pipeline: 'support', command: 'true' })
+    await exec({ pipeline: 'support', scope: 'chat', variables, command: 'true' })
+    await exec({ pipeline: 'support', session: 'mine', command: 'true' })
+    const keys = calls.map(({ target }) => ('id' in target ? null : target.key.key))
+    expect(keys).toEqual(['ana', 'unknown', 'group_7', 'mine'])
+    expect(calls[0]?.target).toMatchObject({ wish: { pipeline: 'support' } })
+  })
+
+  test('a pipeline that is not configured is refused with those that are', async () => {
+    const { exec, calls } = door()
+    const response = await exec({ pipeline: 'sales', command: 'true' })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      code: 'pipeline_unknown',
+      title: "pipeline: there is no pipeline 'sales'; configured are support",
+    })
+    expect(calls).toEqual([])
+  })
+
+  test('everything that shapes a sandbox is passed on', async () => {
+    const { exec, calls } = door()
+    const wish = {
+      ...{ profile: 'default', image: 'i', network: 'on', rootfs: 'writable', limits: { workspace_bytes: 1048576 } },
+      workspace: { source: '/srv/a', mode: 'ro', target: '/mnt/a' },
+      mounts: [{ source: '/srv/b', target: '/mnt/b', mode: 'rw' }],
+    }
+    await exec({ session: 's', command: 'true', ...wish })
+    expect(calls[0]?.target).toMatchObject({ wish })
   })
 
   test('a session is named by its id, by a key, or by a scope and its variables', async () => {
@@ -187,6 +223,17 @@ describe('what exec takes', () => {
     [{ session: 's', command: 'true', limits: { cpus: 0 } }, /limits\.cpus: must be at least 0\.01/],
     [{ session: 's', command: 'true', limits: { pids: 7 } }, /limits\.pids: must be at least 8/],
     [{ session: 's', command: 'true', limits: { disk: 7 } }, /limits\.disk: is not a known field/],
+    [{ session: 's', command: 'true', limits: { workspace_bytes: 1 } }, /limits\.workspace_bytes: must be at least 1048576/],
+    [{ session: 's', command: 'true', profile: 'No Profile' }, /profile: must be 1 to 63 of/],
+    [{ session: 's', command: 'true', rootfs: 'rw' }, /rootfs: must be "read-only" or "writable"/],
+    [{ session: 's', command: 'true', workspace: { source: 'relative' } }, /workspace\.source: must be an absolute path of the host/],
+    [{ session: 's', command: 'true', workspace: { target: '/mnt' } }, /workspace\.target: goes with a source/],
+    [{ session: 's', command: 'true', mounts: [{ source: '/a', target: '/b', mode: 'none' }] }, /mounts\.0\.mode: must be "rw" or "ro"/],
+    [
+      { session: 's', command: 'true', mounts: Array.from({ length: 65 }, () => ({ source: '/a', target: '/b', mode: 'ro' })) },
+      /mounts: must be at most 64/,
+    ],
+    [{ session: 's', scope: 'chat', pipeline: 'support', command: 'true' }, /session: give exactly one of session/],
   ])('%j is 400 with a sentence, and runs nothing', async (body, sentence) => {
     const { exec, calls } = door()
     const response = await exec(body)

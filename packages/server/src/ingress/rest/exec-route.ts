@@ -3,9 +3,8 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { CAPTURE_BYTES, ExecBody, ExecResult, HoldfastError } from '@holdfast/protocol'
+import { CAPTURE_BYTES, DEFAULT_TIMEOUT_MS, ExecBody, ExecResult, HoldfastError } from '@holdfast/protocol'
 import { OutputCapture } from '../../sessions/output-capture.ts'
-import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { Running, Started, Target } from '../../sessions/running.ts'
 import { commandOf, START_ERRORS } from './commands.ts'
 import { wantsEvents } from './event-stream.ts'
@@ -13,14 +12,14 @@ import { executionEvents } from './exec-events.ts'
 import { exitEvent } from './exit-event.ts'
 import { json, route } from './route.ts'
 import type { Route } from './route.ts'
-import { CREATE_ERRORS } from './session-requests.ts'
+import { CREATE_ERRORS, keyOf, wishOf } from './session-requests.ts'
+import type { KeyNeeds } from './session-requests.ts'
 
-export interface ExecNeeds {
+export interface ExecNeeds extends KeyNeeds {
   readonly commands: Pick<Running, 'run'>
-  readonly scopes: ScopePolicy
 }
 
-export function execRoutes({ commands, scopes }: ExecNeeds): readonly Route[] {
+export function execRoutes({ commands, ...needs }: ExecNeeds): readonly Route[] {
   return [
     route({
       method: 'POST',
@@ -35,9 +34,10 @@ export function execRoutes({ commands, scopes }: ExecNeeds): readonly Route[] {
       async handle(call) {
         const { body } = call
         if (!wantsEvents(call)) checkPlain(body)
-        const request = { command: commandOf(body), expectedIncarnation: body.expected_incarnation }
+        const usualTimeoutMs = body.timeout_ms === undefined ? DEFAULT_TIMEOUT_MS : undefined
+        const request = { command: commandOf(body), usualTimeoutMs, expectedIncarnation: body.expected_incarnation }
         const run = <T>(attend: (started: Started) => Promise<T>) =>
-          commands.run(call.caller, targetOf(body, scopes), request, call.signal, attend)
+          commands.run(call.caller, targetOf(body, needs), request, call.signal, attend)
         return wantsEvents(call) ? executionEvents(run, call, body.encoding) : { status: 200, body: await run(captured) }
       },
     }),
@@ -52,10 +52,9 @@ function checkPlain({ timeout_ms: timeoutMs, interactive, encoding }: ExecBody):
   throw new HoldfastError('invalid_request', `${field}: ${problem}`, { problems: [{ field, problem }] })
 }
 
-function targetOf({ session, session_id: id, scope, variables, image, network, limits }: ExecBody, scopes: ScopePolicy): Target {
-  if (id !== undefined) return { id }
-  const key = session === undefined ? scopes.resolve({ scope, variables }) : scopes.resolveKey(session)
-  return { key, wish: { image, network, limits } }
+function targetOf(body: ExecBody, needs: KeyNeeds): Target {
+  const { session_id: id, session: key, scope, variables, pipeline } = body
+  return id === undefined ? { key: keyOf({ key, scope, variables, pipeline }, needs), wish: wishOf(body) } : { id }
 }
 
 async function captured(started: Started): Promise<ExecResult> {

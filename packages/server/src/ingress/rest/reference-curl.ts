@@ -23,6 +23,14 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/sessions/{id}/transfer': { owner: 'grace' },
   'POST /v1/tenants': { name: 'acme' },
   'POST /v1/keys': { name: 'laptop', subject: 'ada' },
+  'POST /v1/tools/exec': { session: 'my-task', input: { command: 'ls -l' } },
+  'POST /v1/tools/read': { session: 'my-task', input: { path: '/workspace/notes.txt' } },
+  'POST /v1/tools/write': { session: 'my-task', input: { path: '/workspace/notes.txt', content: 'hello' } },
+  'POST /v1/tools/edit': { session: 'my-task', input: { path: '/workspace/notes.txt', old_string: 'hello', new_string: 'hi' } },
+  'POST /v1/tools/glob': { session: 'my-task', input: { pattern: '**/*.py' } },
+  'POST /v1/tools/grep': { session: 'my-task', input: { pattern: 'TODO' } },
+  'POST /v1/tools/activate': { session: 'my-task', input: { skill_name: 'demo' } },
+  'POST /v1/tools/register_skill': { session: 'my-task', input: { path: '/workspace/demo' } },
   'POST /v1/webhooks': { url: 'https://example.com/hook' },
 }
 

@@ -6,12 +6,15 @@
 import type { Hono } from 'hono'
 import type { Keys } from '../../access/keys.ts'
 import type { Tenants } from '../../access/tenants.ts'
+import type { Pipelines } from '../../policy/pipelines.ts'
 import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
 import { createEventReader } from '../../sessions/events/read-events.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Webhooks } from '../../sessions/webhooks/webhooks.ts'
+import type { Skills } from '../../skills/skills.ts'
 import type { Store } from '../../store/store.ts'
+import type { Tools } from '../../tools/tools.ts'
 import { socketRoutes } from '../sockets/socket-routes.ts'
 import { socketRows } from '../sockets/sockets.ts'
 import { auditRoutes } from './audit-routes.ts'
@@ -31,21 +34,29 @@ import { keyRoutes } from './key-routes.ts'
 import { metricsRoutes } from './metrics-route.ts'
 import type { MetricsNeeds } from './metrics-route.ts'
 import { createPages } from './page-tokens.ts'
+import { pipelineRoutes } from './pipeline-routes.ts'
 import { processRoutes } from './process-routes.ts'
+import { profileRoutes } from './profile-routes.ts'
+import type { ProfileRoutesNeeds } from './profile-routes.ts'
 import type { Route } from './route.ts'
 import { sandboxRoutes } from './sandbox-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
+import { skillRoutes } from './skill-routes.ts'
 import { steeringRoutes } from './steering-routes.ts'
 import { tenantRoutes } from './tenant-routes.ts'
+import { toolRoutes } from './tool-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, HealthNeeds, MetricsNeeds {
+export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRoutesNeeds, HealthNeeds, MetricsNeeds {
   readonly store: Store
   readonly sessions: Sessions
   readonly tenants: Tenants
   readonly keys: Keys
   readonly webhooks: Webhooks
+  readonly skills: Skills
   readonly scopes: ScopePolicy
+  readonly pipelines: Pipelines
+  readonly tools: Tools
   readonly listeners: EventListeners
   /** Signs page tokens; servers on one database have the same. */
   readonly pageKey: Uint8Array
@@ -58,21 +69,26 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
   const { store, sessions, listeners, release } = needs
   const pages = createPages({ key: needs.pageKey })
   const { commands, steering } = sessions
+  const { scopes, pipelines } = needs
   const routes: readonly Route[] = [
-    ...execRoutes({ commands, scopes: needs.scopes }),
-    ...sessionRoutes({ sessions, scopes: needs.scopes, listeners, pages }),
+    ...execRoutes({ commands, scopes, pipelines }),
+    ...sessionRoutes({ sessions, scopes, pipelines, listeners, pages }),
     ...steeringRoutes({ steering }),
     ...executionRoutes({ commands, listeners, pages }),
     ...inputRoutes({ commands }),
     ...processRoutes({ processes: sessions.processes }),
+    ...toolRoutes({ tools: needs.tools, getOrCreate: (...asked) => sessions.getOrCreate(...asked), scopes, pipelines }),
     ...socketRoutes(socketRows(sessions), sessions.reads),
     ...fileRoutes({ files: sessions.files, reads: sessions.reads, clock: Date.now }),
     ...eventRoutes({ events: createEventReader({ store, listeners }) }),
     ...auditRoutes({ store, pages }),
     ...factRoutes(needs),
+    ...profileRoutes(needs),
+    ...pipelineRoutes(needs),
     ...sandboxRoutes({ store, pages }),
     ...tenantRoutes({ tenants: needs.tenants, pages }),
     ...keyRoutes({ keys: needs.keys, pages }),
+    ...skillRoutes({ skills: needs.skills, store, clock: Date.now }),
     ...webhookRoutes({ webhooks: needs.webhooks }),
     ...healthRoutes(needs),
     ...metricsRoutes(needs),

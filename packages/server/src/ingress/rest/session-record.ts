@@ -3,6 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
+import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
 import type { SessionRecord } from '@holdfast/protocol'
 import { expiryOf } from '../../sessions/lifecycle/deadlines.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
@@ -29,14 +30,24 @@ export function sessionRecord(row: SessionRow): SessionRecord {
     notice: row.notice,
     labels: { ...row.labels },
     metadata: { ...row.metadata },
+    profile: wish.profile ?? null,
+    pipeline: wish.pipeline ?? null,
     image: wish.image ?? null,
     network: wish.network ?? null,
+    rootfs: wish.rootfs ?? 'read-only',
+    workspace_mount: {
+      source: wish.workspace?.source ?? null,
+      mode: wish.workspace?.mode ?? 'rw',
+      target: wish.workspace?.target ?? DEFAULT_WORKSPACE,
+    },
+    mounts: [...(wish.mounts ?? [])],
     limits: {
       cpus: wish.limits?.cpus ?? null,
       memory_bytes: wish.limits?.memory_bytes ?? null,
       pids: wish.limits?.pids ?? null,
       tmp_bytes: wish.limits?.tmp_bytes ?? null,
       open_files: wish.limits?.open_files ?? null,
+      workspace_bytes: wish.limits?.workspace_bytes ?? null,
     },
     pack: row.pack,
     sandbox_id: row.sandboxId,

@@ -3,8 +3,9 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import type { CreateSessionBody, ErrorCode } from '@holdfast/protocol'
-import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { CreateSessionBody, ErrorCode, SandboxWish, ScopeRequest } from '@holdfast/protocol'
+import type { Pipelines } from '../../policy/pipelines.ts'
+import type { ResolvedKey, ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { SessionRequest } from '../../sessions/getting.ts'
 import type { SessionTimes } from '../../sessions/lifecycle/creation.ts'
 
@@ -12,6 +13,10 @@ import type { SessionTimes } from '../../sessions/lifecycle/creation.ts'
 export const CREATE_ERRORS: readonly ErrorCode[] = [
   'forbidden',
   'session_incompatible',
+  'profile_unknown',
+  'profile_locked',
+  'pipeline_unknown',
+  'mount_refused',
   'quota_exceeded',
   'capacity_exhausted',
   'capability_unsupported',
@@ -21,11 +26,33 @@ export const CREATE_ERRORS: readonly ErrorCode[] = [
   'server_stopping',
 ]
 
-export function sessionRequest(body: CreateSessionBody, scopes: ScopePolicy): SessionRequest {
-  const { key, scope, variables, image, network, limits, owner, labels, metadata, pack } = body
+/** What a request's conversation is found by. */
+export interface KeyNeeds {
+  readonly scopes: ScopePolicy
+  readonly pipelines: Pick<Pipelines, 'resolve'>
+}
+
+export interface KeyRequest extends ScopeRequest {
+  readonly key?: string | undefined
+  readonly pipeline?: string | undefined
+}
+
+/** A key or a scope of the request's own comes before the pipeline's. Throws `pipeline_unknown` and `invalid_request`. */
+export function keyOf({ key, scope, variables, pipeline }: KeyRequest, { scopes, pipelines }: KeyNeeds): ResolvedKey {
+  const usual = pipeline === undefined ? undefined : pipelines.resolve(pipeline).scope
+  return key === undefined ? scopes.resolve({ scope: scope ?? usual, variables }) : scopes.resolveKey(key)
+}
+
+/** The part of a request that shapes the sandbox. */
+export function wishOf({ profile, pipeline, image, network, rootfs, workspace, mounts, limits }: SandboxWish): SandboxWish {
+  return { profile, pipeline, image, network, rootfs, workspace, mounts, limits }
+}
+
+export function sessionRequest(body: CreateSessionBody, needs: KeyNeeds): SessionRequest {
+  const { owner, labels, metadata, pack } = body
   return {
-    key: key === undefined ? scopes.resolve({ scope, variables }) : scopes.resolveKey(key),
-    wish: { image, network, limits },
+    key: keyOf(body, needs),
+    wish: wishOf(body),
     ...{ owner, ownerGroup: body.owner_group, labels, metadata, pack },
     times: body.times === undefined ? undefined : timesOf(body.times),
     workspaceOnClose: body.workspace_on_close,

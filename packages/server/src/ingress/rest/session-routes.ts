@@ -4,7 +4,6 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { CreateSessionBody, isHoldfastError, ListSessionsQuery, pageOf, SessionRecord, UpdateSessionBody } from '@holdfast/protocol'
-import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import { untilSession } from '../../sessions/waiting.ts'
@@ -15,16 +14,16 @@ import { json, route } from './route.ts'
 import type { Route } from './route.ts'
 import { sessionRecord } from './session-record.ts'
 import { CREATE_ERRORS, sessionRequest } from './session-requests.ts'
+import type { KeyNeeds } from './session-requests.ts'
 import { etag } from './versions.ts'
 
-export interface SessionRoutesNeeds {
+export interface SessionRoutesNeeds extends KeyNeeds {
   readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads' | 'steering'>
-  readonly scopes: ScopePolicy
   readonly listeners: EventListeners
   readonly pages: Pages
 }
 
-export function sessionRoutes({ sessions, scopes, listeners, pages }: SessionRoutesNeeds): readonly Route[] {
+export function sessionRoutes({ sessions, scopes, pipelines, listeners, pages }: SessionRoutesNeeds): readonly Route[] {
   const { getOrCreate, reads, steering } = sessions
 
   /** Until its sandbox is there or cannot be had, the time is up, or the client has left: then it is shown as it is. */
@@ -53,7 +52,7 @@ export function sessionRoutes({ sessions, scopes, listeners, pages }: SessionRou
       errors: CREATE_ERRORS,
       isRepeatable: true,
       async handle({ caller, body, signal }) {
-        const { session, isNew } = await getOrCreate(caller, sessionRequest(body, scopes), signal)
+        const { session, isNew } = await getOrCreate(caller, sessionRequest(body, { scopes, pipelines }), signal)
         const shown = await untilReady(session, body.wait_ms, signal)
         const reply = { body: sessionRecord(shown), headers: { ...etag(shown), location: `/v1/sessions/${shown.id}` } }
         return isNew ? { status: 201, ...reply } : { status: 200, ...reply }

@@ -132,7 +132,7 @@ test('administration refuses whoever lacks the right, whatever it is about', asy
       ['foreignAdmin', 'tenant_admin'],
     ] as const) {
       if (reachOf(role, verb, { admin_exec: false }) !== 'never') continue
-      const real = { id: 'tnt_default' }
+      const real = { id: 'tnt_default', name: 'sample' }
       const answer = await walk(route, keys[who], real)
       expect(answer.status, `${who}: ${route.method} ${route.path}`).toBe(403)
       expect(told(answer, real)).toEqual(told(await walk(route, keys[who], MISSING), MISSING))

@@ -7,6 +7,7 @@
  * sandbox with it.
  */
 import { isHoldfastError } from '@holdfast/protocol'
+import type { ExecutionStatus } from '@holdfast/protocol'
 import type { ExecutionKey } from '../../guest/inside.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { Store } from '../../store/store.ts'
@@ -27,11 +28,11 @@ export interface Killed {
 export interface Cancelling {
   /** One execution. Resolves when its end is stored. */
   one(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox | undefined, graceMs?: number): Promise<Killed>
-  /** All of a session's; `processes` says whether named ones end too. Background trees of ended executions go as well. */
+  /** All of a session's; `processes` says whether named ones end too, `status` what their end is called. Background trees of ended executions go as well. */
   all(
     session: SessionRow,
     live: LiveSandbox | undefined,
-    options: { readonly processes: boolean; readonly graceMs?: number },
+    options: { readonly processes: boolean; readonly graceMs?: number; readonly status?: ExecutionStatus },
   ): Promise<Killed>
 }
 
@@ -42,15 +43,24 @@ export interface CancellingNeeds {
 }
 
 export function createCancelling({ store, executions, clock }: CancellingNeeds): Cancelling {
-  async function cancel(rows: readonly Pick<ExecutionRow, 'id'>[], live: LiveSandbox | undefined, graceMs: number): Promise<Killed> {
+  async function cancel(
+    rows: readonly Pick<ExecutionRow, 'id'>[],
+    live: LiveSandbox | undefined,
+    graceMs: number,
+    status?: ExecutionStatus,
+  ): Promise<Killed> {
     await store.write(async (transaction) => {
       for (const { id } of rows) await requestCancel(transaction, id, clock())
     })
-    await executions.started(rows.map(({ id }) => id))
+    const ids = rows.map(({ id }) => id)
+    await executions.started(ids)
+    if (status !== undefined) executions.nameEnd(ids, status)
     if (live === undefined) return { executions: rows.length, killed: 0, verified: false }
     const reports = await Promise.all(rows.map(({ id }) => kill(live, { tag: id }, graceMs)))
     const total = sum(reports)
     if (!total.verified) await live.destroy()
+    // What is dead does not wait for whoever reads it slowly or not at all.
+    for (const { id } of rows) executions.running(id)?.reader?.letGo()
     await Promise.all(rows.map(async ({ id }) => executions.running(id)?.ended.catch(() => undefined)))
     return { executions: rows.length, ...total }
   }
@@ -65,9 +75,9 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
 
   return {
     one: (execution, live, graceMs = KILL_GRACE_MS) => cancel([execution], live, graceMs),
-    async all(session, live, { processes, graceMs = KILL_GRACE_MS }) {
+    async all(session, live, { processes, graceMs = KILL_GRACE_MS, status }) {
       const rows = await store.read((sql) => runningExecutions(sql, session.id))
-      const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs)
+      const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs, status)
       if (live === undefined || !first.verified) return first
       try {
         const rest = sum(await Promise.all((await leftovers(session, live)).map((key) => kill(live, key, graceMs))))

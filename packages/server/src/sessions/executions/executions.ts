@@ -7,7 +7,8 @@
  * saw. The guest knows an execution by its id (its tag) and forgets it only after its end is stored. Nothing is ever retried.
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
-import type { Execution, OutputChunk } from '../../guest/inside.ts'
+import type { ExecutionStatus } from '@holdfast/protocol'
+import type { Execution } from '../../guest/inside.ts'
 import { randomId } from '../../home/random-id.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { Store } from '../../store/store.ts'
@@ -36,16 +37,18 @@ import { execRequest, inputKindOf } from './command.ts'
 import type { Command, Inhabitant } from './command.ts'
 import { followExecution, forgetExecution, WATCHDOG_GRACE_MS } from './follow-execution.ts'
 import type { FollowedEnd } from './follow-execution.ts'
+import { LaterReader } from './later-reader.ts'
+import type { OnChunk } from './later-reader.ts'
 import { executionEnded, LiveInput } from './live-input.ts'
 import { createOutputLog, reopenOutputLog } from './output-log.ts'
 import type { OutputLog } from './output-log.ts'
 
-export type OnChunk = (chunk: OutputChunk) => void | Promise<void>
+export type { OnChunk } from './later-reader.ts'
 
-/** An execution that runs, as this server follows it. */
 /** How a command ended, as it is stored. */
 export type CommandEnd = Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs'>
 
+/** An execution that runs, as this server follows it. */
 export interface RunningExecution {
   readonly id: string
   readonly session: SessionRef
@@ -53,6 +56,8 @@ export interface RunningExecution {
   readonly log: OutputLog
   /** `null`: it takes none after its start. */
   readonly input: LiveInput | null
+  /** Of a named process: who reads it now, and may hold it up. */
+  readonly reader: LaterReader | null
   /** How it ended, as soon as that is certain; who reads the store after that finds it there. */
   readonly finished: Promise<CommandEnd>
   /** The stored end. Rejects with `server_stopping` when this server lets go of it: it runs on. */
@@ -84,6 +89,8 @@ export interface Executions {
   /** Goes on with one that ran when an earlier server stopped. */
   recover(row: ExecutionRow, live: LiveSandbox): Promise<RunningExecution>
   running(id: string): RunningExecution | undefined
+  /** Should one of these be killed, this is what its end is called. */
+  nameEnd(ids: readonly string[], status: ExecutionStatus): void
   /** Resolves when none of these is between its row and its program: from then on the guest knows each by its tag, or never will. */
   started(ids: readonly string[]): Promise<void>
 }
@@ -104,6 +111,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   const { store: database, changes, log, clock, maxRunning, outputDirectory } = needs
   const table = new Map<string, RunningExecution>()
   const starting = new Map<string, Promise<unknown>>()
+  const namedEnds = new Map<string, ExecutionStatus>()
 
   function outputNeeds(id: string) {
     const onTrouble = (error: Error) => log.warn('output-not-kept', { execution: id, error: errorText(error) })
@@ -180,7 +188,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       // What the closing of its session took away was not lost by accident.
       const isTaken = row.state === 'closing' && !isDraining(row, now)
       const known = end.status === 'lost' && isTaken ? 'cancelled' : end.status
-      const status = await endExecution(transaction, id, { ...end, status: known, endedAt: now })
+      const status = await endExecution(transaction, id, {
+        ...end,
+        status: known,
+        killedAs: namedEnds.get(id) ?? 'cancelled',
+        endedAt: now,
+      })
       if (status === null) {
         await addOutputOfEnded(transaction, id, end)
         const earlier = await findExecution(transaction, ref.tenantId, ref.id, id)
@@ -219,8 +232,10 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   ): RunningExecution {
     const { id, kind, timeoutMs } = known
     const input = more.input === 'none' ? null : new LiveInput({ live, kind: more.input, onClosed: () => noteClosed(id) })
+    const reader = kind === 'process' ? new LaterReader(more.onChunk) : null
     const finished = Promise.withResolvers<CommandEnd>()
-    const running: RunningExecution = { id, session: ref, live, log: output, input, finished: finished.promise, ended: settle() }
+    const told = finished.promise
+    const running: RunningExecution = { id, session: ref, live, log: output, input, reader, finished: told, ended: settle() }
     table.set(id, running)
     // A reader who does not ask for the end must not make its failure an unhandled one.
     running.ended.then(finished.resolve, finished.reject)
@@ -237,7 +252,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
           onInputWhole: () => noteWhole(id),
           onReading: (reading) => input?.attach(reading),
           isInputTorn: more.isInputTorn,
-          onChunk: more.onChunk,
+          onChunk: reader === null ? more.onChunk : (chunk) => reader.take(chunk),
           onOutput: needs.onOutput,
           ...(timeoutMs === null ? {} : { watchdogMs: timeoutMs + WATCHDOG_GRACE_MS }),
         })
@@ -254,6 +269,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       } finally {
         input?.end(executionEnded())
         table.delete(id)
+        namedEnds.delete(id)
       }
     }
 
@@ -275,6 +291,9 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
 
   return {
     running: (id) => table.get(id),
+    nameEnd(ids, status) {
+      for (const id of ids) if (table.has(id)) namedEnds.set(id, status)
+    },
     async started(ids) {
       await Promise.all(ids.map(async (id) => starting.get(id)))
     },

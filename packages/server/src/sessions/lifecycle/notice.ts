@@ -18,6 +18,10 @@ const FILES: Readonly<Record<WorkspaceVerdict, string>> = {
   lost: 'The workspace could not be kept and is empty; processes and files elsewhere are gone too.',
 }
 
+/** Of a command that was stopped; how much there is comes with the next result. */
+export const FULL_NOTICE =
+  'This command was stopped: the workspace holds more than its bound allows. Its files are kept; remove some before you go on.'
+
 export function noticeOf(reason: SuspendReason, workspace: WorkspaceVerdict): string {
   return `This is a new sandbox: ${REASONS[reason]}. ${FILES[workspace]}`
 }

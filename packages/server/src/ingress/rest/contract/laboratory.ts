@@ -82,6 +82,9 @@ export async function openLaboratory(
 
   const routes = restRoutes({
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
+    skills: plane.skills,
+    ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
+    tools: plane.tools,
     listeners: plane.listeners,
     pageKey: plane.keyFor('page tokens'),
     quotas: config.quotas,

@@ -1,0 +1,67 @@
+/**
+ * The Box door and what it drives, put together over the sessions that are there.
+ *
+ * ingress → access → policy → sessions → sandboxes → guest → result
+ *
+ * The third part of the composition root, loaded only where the door is open.
+ */
+import { join } from 'node:path'
+import { HoldfastError } from '@holdfast/protocol'
+import type { CheckHost } from './access/listen-address.ts'
+import type { Config } from './config.ts'
+import type { Home } from './home/home.ts'
+import { openBoxDoor } from './ingress/box/box-door.ts'
+import type { BoxDoor } from './ingress/box/box-door.ts'
+import { relaySockets } from './ingress/box/relay-socket.ts'
+import { openBoxRuntime } from './ingress/box/run/box-runtime.ts'
+import type { ChosenBackend } from './sandboxes/choose.ts'
+import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
+import type { SessionPlane } from './session-plane.ts'
+import type { Log } from './telemetry/log.ts'
+
+export interface BoxPlaneNeeds {
+  readonly config: Config
+  readonly home: Home
+  readonly plane: SessionPlane
+  readonly chosen: ChosenBackend
+  readonly checkHost: CheckHost
+  readonly allowedOrigins: ReadonlySet<string>
+  readonly clock: () => number
+  readonly log: Log
+}
+
+export async function openBoxPlane({
+  config,
+  home,
+  plane,
+  chosen,
+  checkHost,
+  allowedOrigins,
+  clock,
+  log,
+}: BoxPlaneNeeds): Promise<BoxDoor> {
+  const { box: settings } = config
+  const tenantId = await plane.tenants.activeTenant(settings.tenant)
+  if (tenantId === null) throw new HoldfastError('config_invalid', `box.tenant: there is no tenant ${JSON.stringify(settings.tenant)}`)
+  const { sessions, listeners, skills, skillViews: views, sealing } = plane
+  const runtime = await openBoxRuntime({
+    ...{ sessions, listeners, skills, views, sealing, tenantId, clock, log },
+    backend: chosen.backend,
+    stateDir: home.path,
+    hostRoot: settings.hostRoot,
+    allowedRoots: config.allowedMountRoots,
+    user: sandboxUserOnHost(),
+  })
+  const privatePaths = [home.path]
+  const door = await openBoxDoor({
+    ...{ runtime, settings, privatePaths, checkHost, allowedOrigins, log },
+    relay: (gate) => relaySockets({ runtime, gate, privatePaths, log }),
+    transfersDirectory: join(home.path, 'box', 'transfers'),
+  })
+  let ending: Promise<void> | null = null
+  const end = async () => {
+    await door.close()
+    await runtime.close()
+  }
+  return { ...door, close: async () => (ending ??= end()) }
+}

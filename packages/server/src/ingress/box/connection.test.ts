@@ -1,0 +1,73 @@
+/** What waits on one connection is bounded: it is read only as fast as its work gets done. */
+import { expect, test } from 'vitest'
+import { createConnection } from './connection.ts'
+import type { Fence } from './fence.ts'
+import { createFileTransfer } from './file-transfer.ts'
+
+const MIB = 1024 * 1024
+const FENCE: Fence = {
+  run: async (_tenant, _controller, work) => work(),
+  isCurrent: () => true,
+  onStale: () => () => undefined,
+  only: () => null,
+}
+
+function open() {
+  const [pressure, sent]: [boolean[], string[]] = [[], []]
+  const gates: PromiseWithResolvers<void>[] = []
+  const unread = { isTrue: false }
+  const connection = createConnection({
+    peer: { instance: null },
+    hostActions: { __ping: async () => ({}) },
+    tenantActions: {
+      async box_exec() {
+        const gate = Promise.withResolvers<void>()
+        gates.push(gate)
+        await gate.promise
+        return {}
+      },
+    },
+    fence: FENCE,
+    files: createFileTransfer({ directory: '/nowhere', maxFileBytes: 1 }),
+    failureMessage: String,
+    send: async (text) => (unread.isTrue ? new Promise(() => undefined) : void sent.push(text)),
+    onPressure: (isHigh) => void pressure.push(isHigh),
+  })
+  const say = (action: string, bytes = 0) => connection.receive(JSON.stringify({ seq_id: 1, action, data: { text: 'x'.repeat(bytes) } }))
+  return { connection, pressure, sent, gates, say, unread }
+}
+
+test('above 32 MiB nothing more is read until half of it is done', async () => {
+  const { connection, pressure, gates, say } = open()
+  for (let count = 0; count < 3; count += 1) say('box_exec', 10 * MIB)
+  expect(pressure).toEqual([])
+  say('box_exec', 10 * MIB)
+  expect(pressure).toEqual([true])
+  gates[0]?.resolve()
+  gates[1]?.resolve()
+  await expect.poll(() => connection.inFlight).toBe(2)
+  expect(pressure).toEqual([true])
+  gates[2]?.resolve()
+  await expect.poll(() => pressure).toEqual([true, false])
+  gates[3]?.resolve()
+  await connection.close()
+})
+
+test('a client that asks and does not read what it is told is not read either', async () => {
+  const { pressure, say, unread } = open()
+  unread.isTrue = true
+  for (let count = 0; count < 20_000; count += 1) say('__ping')
+  expect(pressure).toEqual([true])
+})
+
+test('nothing is said and nothing is begun after the end', async () => {
+  const { connection, sent, gates, say } = open()
+  say('box_exec')
+  const closing = connection.close()
+  gates[0]?.resolve()
+  await closing
+  say('__ping')
+  await connection.close()
+  expect(sent).toEqual([])
+  expect(connection.inFlight).toBe(0)
+})

@@ -1,0 +1,178 @@
+/**
+ * What a Box client drives: ordinary sessions, their commands and processes, and the skills of its workspace.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ *
+ * Reads like a table of contents of this folder.
+ */
+import { join } from 'node:path'
+import { BoxError } from '@holdfast/protocol/box'
+import type { BoxBackendInfo } from '@holdfast/protocol/box'
+import type { Sealing } from '../../../home/sealing.ts'
+import type { SandboxBackend } from '../../../sandboxes/backend.ts'
+import type { SandboxUser } from '../../../sandboxes/spec.ts'
+import type { EventListeners } from '../../../sessions/events/event-listeners.ts'
+import { isClosed } from '../../../sessions/lifecycle/state.ts'
+import type { Sessions } from '../../../sessions/sessions.ts'
+import type { Skills } from '../../../skills/skills.ts'
+import type { SkillViews } from '../../../skills/skill-views.ts'
+import { errorText } from '../../../telemetry/log.ts'
+import type { Log } from '../../../telemetry/log.ts'
+import type { BoxRuntime } from '../runtime.ts'
+import type { BoxTenant } from '../tenant.ts'
+import { boxCallers } from './box-callers.ts'
+import { boxConfig } from './box-config.ts'
+import { createBoxExec } from './box-exec.ts'
+import { createBoxProcesses } from './box-processes.ts'
+import { createBoxSessions } from './box-sessions.ts'
+import { hostDirectories } from './host-directories.ts'
+import { hostRootOf } from './owners-places.ts'
+import { attachTo } from './process-attachment.ts'
+import type { ProcessAttachment } from './process-attachment.ts'
+import { createProcessOutputs } from './process-outputs.ts'
+import { createProcessRecords } from './process-records.ts'
+import { sessionInfoOf } from './session-info.ts'
+import { SESSION_TTL_SECONDS } from './session-request.ts'
+import { readMarker } from './shared-workspace.ts'
+import { withWorkspaceSkills } from './workspace-skills.ts'
+
+/** A backend that says nothing for so long is not available. */
+const PROBE_MS = 5_000
+const SWEEP_EVERY_MS = 600_000
+const DEFAULT_PROCESS = 'default'
+
+export interface RunningBoxRuntime extends BoxRuntime {
+  attach(tenant: BoxTenant, logicalId: string, processId: string): Promise<ProcessAttachment>
+}
+
+export interface BoxRuntimeNeeds {
+  readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads' | 'steering' | 'commands' | 'processes' | 'streams' | 'files'>
+  readonly listeners: EventListeners
+  /** The id of the Holdfast tenant to which everything of this door belongs. */
+  readonly tenantId: string
+  readonly backend: Pick<SandboxBackend, 'kind' | 'list'>
+  readonly skills: Pick<Skills, 'forTenant'>
+  readonly views: Pick<SkillViews, 'place' | 'fill' | 'bound'>
+  readonly sealing: Sealing
+  /** The server's home, which no sandbox sees. */
+  readonly stateDir: string
+  /** The operator's directory for what clients share with the host; `null`: in the server's home. */
+  readonly hostRoot: string | null
+  /** The operator's `mounts.allowed_roots`. */
+  readonly allowedRoots: readonly string[]
+  readonly user: SandboxUser
+  readonly clock: () => number
+  readonly log: Log
+}
+
+/** Resolves once the processes that an earlier life of this server left are held again. */
+export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBoxRuntime> {
+  const { sessions, listeners, backend, skills, views, sealing, stateDir, allowedRoots, user, clock, log } = needs
+  const callers = boxCallers(needs.tenantId)
+  const hostRoot = hostRootOf(stateDir, needs.hostRoot)
+  const config = boxConfig(hostRoot.path)
+  const directories = hostDirectories({ config, hostRoot, allowedRoots, user })
+  const skillsRoot = (namespace: string) => skills.forTenant(namespace).directory
+  const boxSessions = createBoxSessions({ sessions, listeners, callers, config, directories, views, skillsRoot, log })
+  const exec = createBoxExec({ boxSessions, sessions, backendName: backend.kind })
+  const records = createProcessRecords({ directory: join(stateDir, 'box', 'processes'), sealing })
+  const outputs = createProcessOutputs({ streams: sessions.streams, records, log })
+  const processes = createBoxProcesses({ boxSessions, sessions, callers, config, outputs, records, clock, log })
+
+  async function backendInfo(): Promise<BoxBackendInfo> {
+    const available = await backend.list(AbortSignal.timeout(PROBE_MS)).then(
+      () => true,
+      () => false,
+    )
+    return { name: backend.kind, available }
+  }
+
+  /** What is kept of sessions that are over. */
+  async function sweep(): Promise<void> {
+    for (const sessionId of await records.sessions()) {
+      const session = await sessions.reads.hosted({ id: sessionId, tenantId: needs.tenantId })
+      if (session === null || isClosed(session.state)) await records.remove(sessionId)
+    }
+  }
+  const sweepQuietly = () => void sweep().catch((error: unknown) => log.warn('box-records-not-swept', { error: errorText(error) }))
+  const sweeping = setInterval(sweepQuietly, SWEEP_EVERY_MS)
+  sweeping.unref()
+  sweepQuietly()
+  await processes.takeUpAll().catch((error: unknown) => log.warn('box-processes-not-held', { error: errorText(error) }))
+
+  return {
+    async init(sections) {
+      config.init(sections)
+      await directories.makeShared(config.defaultWorkspace)
+    },
+    backendInfo,
+    async status(tenant) {
+      const [info, rows] = await Promise.all([backendInfo(), boxSessions.list(tenant)])
+      const { completed_process_retention_sec: _retention, ...limits } = config.limits
+      return {
+        backend: info,
+        active_sessions: rows.length,
+        managed_processes: await processes.countRunning(rows),
+        session_ttl_sec: SESSION_TTL_SECONDS,
+        limits,
+      }
+    },
+    shutdown: () => boxSessions.endAll(),
+    verifySharedWorkspace: (markerName) => readMarker(config.defaultWorkspace, markerName),
+    exec,
+    async createSession(tenant, spec, signal) {
+      const { caller, id } = await boxSessions.enter(tenant, spec, signal)
+      const row = await sessions.reads.open(caller, 'read', id)
+      if (row.state !== 'closing' && !isClosed(row.state)) return sessionInfoOf(tenant, row, backend.kind)
+      boxSessions.forget(tenant, spec.session_id)
+      const again = await boxSessions.enter(tenant, spec, signal)
+      return sessionInfoOf(tenant, await sessions.reads.open(caller, 'read', again.id), backend.kind)
+    },
+    async getSession(tenant, logicalId) {
+      const [row] = await boxSessions.find(tenant, logicalId)
+      const infos = await processes.list(tenant, logicalId, row)
+      const known = infos.find(({ process_id: id }) => id === DEFAULT_PROCESS)
+      return {
+        ...sessionInfoOf(tenant, row, backend.kind),
+        ...(infos.length === 0 ? {} : { managed_processes: Object.fromEntries(infos.map((info) => [info.process_id, info])) }),
+        ...(known === undefined ? {} : { managed_process: known }),
+      }
+    },
+    async getSessions(tenant) {
+      return (await boxSessions.list(tenant)).map((row) => sessionInfoOf(tenant, row, backend.kind))
+    },
+    async deleteSession(tenant, logicalId) {
+      const [row] = await boxSessions.find(tenant, logicalId)
+      await boxSessions.end(row)
+      await records.remove(row.id)
+    },
+    startProcess: processes.start,
+    getProcess: processes.get,
+    stopProcess: processes.stop,
+    async attach(tenant, logicalId, processId) {
+      const { caller, row } = await processes.find(tenant, logicalId, processId)
+      if (row.status !== 'running') throw new BoxError('BoxManagedProcessConflictError', 'the managed process has ended')
+      const ref = { sessionId: row.sessionId, name: row.name, executionId: row.id }
+      const held = await outputs.open(caller, ref)
+      return attachTo(held, () => void outputs.savePlace(ref))
+    },
+    skills: (tenant) =>
+      withWorkspaceSkills({
+        ...{ store: skills.forTenant(tenant.namespace), clock, log },
+        locate: (path) => directories.locate(tenant, path),
+      }),
+    async latestGeneration(tenant) {
+      const generations = await boxSessions.generations(tenant)
+      return generations.length === 0 ? null : Math.max(...generations)
+    },
+    dropOtherGenerations: boxSessions.endOtherGenerations,
+    counts() {
+      const { running, ended } = outputs.counts
+      return { sessions: boxSessions.count, managed_processes: running, completed_processes: ended }
+    },
+    async close() {
+      clearInterval(sweeping)
+      await outputs.close()
+    },
+  }
+}

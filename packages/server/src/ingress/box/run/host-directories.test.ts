@@ -1,0 +1,88 @@
+/** Which directory of the host a client's path means. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { sandboxUserOnHost } from '../../../sandboxes/sandbox-user.ts'
+import { RAW_TENANT, tenantOf } from '../tenant.ts'
+import { hostDirectories } from './host-directories.ts'
+
+const TENANT = tenantOf({ instance_uuid: 'inst-1', workspace_uuid: 'ws-A', placement_generation: 1 })
+const OTHER = 'ws-000000000000000000000000'
+
+let base: string
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'holdfast-boxrun-'))
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+const open = (wish: { clientRoots?: string[]; allowedRoots?: string[]; isShared?: boolean } = {}) =>
+  hostDirectories({
+    config: { clientRoots: wish.clientRoots ?? null },
+    hostRoot: { path: join(base, 'box'), isShared: wish.isShared ?? false },
+    allowedRoots: wish.allowedRoots ?? [],
+    user: sandboxUserOnHost(),
+  })
+
+test('the workspace’s own directory of another machine is the server’s own, and is made', async () => {
+  const own = join(base, 'box', 'tenants', TENANT.namespace)
+  const paths = [`/app/data/tenants/${TENANT.namespace}`, `C:\\data\\tenants\\${TENANT.namespace}\\`]
+  for (const path of paths) expect(await open().resolve(TENANT, path)).toBe(own)
+  expect(await open().resolve(TENANT, `/app/tenants/${TENANT.namespace}/a/b`)).toBe(join(own, 'a', 'b'))
+  expect(existsSync(join(own, 'a', 'b'))).toBe(true)
+  // What is told by its real name is the same.
+  expect(await open().resolve(TENANT, own)).toBe(own)
+})
+
+test('below a root that is shared it is what it says, and nothing else is made', async () => {
+  const shared = open({ isShared: true })
+  const path = join(base, 'box', 'default', 'tenants', TENANT.namespace)
+  expect(await shared.resolve(TENANT, path)).toBe(path)
+  expect(existsSync(path)).toBe(true)
+  expect(await shared.resolve(TENANT, join(base, 'box', 'plain'))).toBe(join(base, 'box', 'plain'))
+  expect(existsSync(join(base, 'box', 'plain'))).toBe(false)
+})
+
+test('what is there and not allowed is refused, and stands for nothing else', async () => {
+  const there = join(base, 'tenants', TENANT.namespace)
+  mkdirSync(there, { recursive: true })
+  await expect(open().resolve(TENANT, there)).rejects.toMatchObject({ boxClass: 'BoxValidationError' })
+  await expect(open().resolve(TENANT, '/etc')).rejects.toThrow('not below an allowed root')
+  await expect(open().resolve(TENANT, '/no/such')).rejects.toThrow('neither here nor')
+})
+
+test('the directory of another workspace is nobody else’s, and no path leads around that', async () => {
+  const shared = open({ isShared: true })
+  for (const path of [join(base, 'box', 'tenants', OTHER), `/app/tenants/${OTHER}`, `/app/tenants/${TENANT.namespace}/../${OTHER}`])
+    await expect(shared.resolve(TENANT, path)).rejects.toMatchObject({ boxClass: 'BoxValidationError' })
+  const mount = { source: join(base, 'box', 'tenants', OTHER), target: '/mnt/x', mode: 'ro' } as const
+  expect(() => shared.check(TENANT, [mount])).toThrow('another workspace')
+})
+
+test('a link in the way is not followed when a directory is made', async () => {
+  mkdirSync(join(base, 'elsewhere'))
+  mkdirSync(join(base, 'box', 'tenants', TENANT.namespace), { recursive: true })
+  symlinkSync(join(base, 'elsewhere'), join(base, 'box', 'tenants', TENANT.namespace, 'link'))
+  await expect(open().resolve(TENANT, `/app/tenants/${TENANT.namespace}/link/deep`)).rejects.toMatchObject({ code: 'mount_refused' })
+  expect(existsSync(join(base, 'elsewhere', 'deep'))).toBe(false)
+})
+
+test('a client’s own roots narrow the operator’s and never widen them', async () => {
+  const narrowed = open({ allowedRoots: [base], clientRoots: [join(base, 'a'), '/etc'] })
+  expect(await narrowed.resolve(TENANT, join(base, 'a', 'x'))).toBe(join(base, 'a', 'x'))
+  await expect(narrowed.resolve(TENANT, join(base, 'b'))).rejects.toThrow('not below an allowed root')
+  await expect(narrowed.resolve(TENANT, '/etc')).rejects.toThrow('not below an allowed root')
+  expect(() => narrowed.check(TENANT, [{ source: join(base, 'b'), target: '/mnt/b', mode: 'ro' }])).toThrow('that the client allows')
+})
+
+test('of what clients share only what lies below the shared root is made', async () => {
+  await open().makeShared(join(base, 'box', 'default'))
+  await open({ isShared: true }).makeShared(join(base, 'other'))
+  expect([existsSync(join(base, 'box')), existsSync(join(base, 'other'))]).toEqual([false, false])
+  await open({ isShared: true }).makeShared(join(base, 'box', 'default'))
+  expect(existsSync(join(base, 'box', 'default'))).toBe(true)
+})
+
+test('clients without workspaces have one directory', async () => {
+  expect(await open().resolve(RAW_TENANT, '/app/data/box/default')).toBe(join(base, 'box', 'tenants', 'ws-raw'))
+})

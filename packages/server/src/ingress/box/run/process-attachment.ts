@@ -1,0 +1,76 @@
+/**
+ * One client's hold on a managed process: it waits for its turn, then the process's lines are its own until it leaves.
+ *
+ * [ingress] → access → policy → sessions → sandboxes → guest → result
+ */
+import type { BoxAttachment } from '../runtime.ts'
+import type { HeldProcess } from './process-outputs.ts'
+
+const NEWLINE = Buffer.from('\n')
+
+export interface ProcessAttachment extends BoxAttachment {
+  /** The next line in UTF-8, to be confirmed; `null` when there is no more, or the hold is over. */
+  next(): Promise<Buffer | null>
+  /** So many bytes of lines are on their way. */
+  sent(bytes: number): void
+  /** The oldest line that was not confirmed yet has arrived. One that never is goes to the next client. */
+  confirm(): void
+  write(text: string | Uint8Array): Promise<void>
+}
+
+export function attachTo({ output, stream, line }: HeldProcess, onDetached: () => void): ProcessAttachment {
+  const over = new AbortController()
+  const { signal } = over
+  const left = Promise.withResolvers<void>()
+  const turn = line.last.then(() => {
+    if (signal.aborted) return left.resolve()
+    line.attached += 1
+    output.watch()
+  })
+  let hasTurn = false
+  void turn.then(() => (hasTurn = !signal.aborted))
+  line.last = left.promise
+  const ended = stream.ended.then(() => undefined)
+  // That the server lets go of it is for those who ask.
+  ended.catch(() => undefined)
+
+  async function next(): Promise<Buffer | null> {
+    if (!hasTurn) await turn
+    return output.next(signal)
+  }
+
+  async function* lines(): AsyncGenerator<string, void, void> {
+    for (let bytes = await next(); bytes !== null; bytes = await next()) {
+      yield bytes.toString('utf8')
+      output.sent(bytes.length)
+      output.confirm()
+    }
+  }
+
+  return {
+    lines: lines(),
+    next,
+    sent(bytes) {
+      if (!signal.aborted) output.sent(bytes)
+    },
+    confirm() {
+      // What arrives too late goes to the next one, and is theirs to confirm.
+      if (!signal.aborted) output.confirm()
+    },
+    ended,
+    async write(text) {
+      if (!hasTurn) await turn
+      const bytes = typeof text === 'string' ? Buffer.from(text) : text
+      await stream.write(Buffer.concat([bytes, NEWLINE]), signal)
+    },
+    close() {
+      if (signal.aborted) return
+      over.abort()
+      if (!hasTurn) return
+      line.attached -= 1
+      output.unwatch()
+      onDetached()
+      left.resolve()
+    },
+  }
+}

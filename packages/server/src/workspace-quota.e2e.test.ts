@@ -1,0 +1,145 @@
+/** The bound on a workspace, over real sandboxes: writers are stopped while they write, and nobody else is. */
+import { gzipSync } from 'node:zlib'
+import { ExecResult } from '@holdfast/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
+import type { BackendUnderTest } from '../../../test/environment/backends.ts'
+import { openRealServer } from './ingress/rest/contract/real-server.ts'
+import type { RealServer } from './ingress/rest/contract/real-server.ts'
+
+const MEBIBYTE = 2 ** 20
+const BOUND = 20 * MEBIBYTE
+const ENTRIES = 2_000
+const KINDS: readonly string[] = ['bubblewrap', 'docker']
+
+for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+  describe.skipIf(under.skipReason !== null)(`the bound of a workspace on ${under.kind}${because(under)}`, () => {
+    let real: RealServer
+    beforeAll(async () => {
+      real = await openRealServer({
+        ...settingsOf(under),
+        HOLDFAST_LIMITS_WORKSPACE: '20m',
+        HOLDFAST_LIMITS_WORKSPACE_ENTRIES: `${ENTRIES}`,
+      })
+    })
+    afterAll(() => real.close())
+
+    const run = async (session: string, command: string, more: object = {}) => {
+      const body = JSON.stringify({ session_id: session, command, timeout_ms: 60_000, ...more })
+      const response = await real.request('/v1/exec', { method: 'POST', body })
+      return { status: response.status, answer: await response.json() }
+    }
+    const ended = async (session: string, command: string) => ExecResult.parse((await run(session, command)).answer)
+    const eventsOf = async (session: string) => {
+      const page = (await (await real.request(`/v1/sessions/${session}/events?after=0`)).json()) as {
+        items: { type: string; data: object }[]
+      }
+      return page.items.filter(({ type }) => type === 'workspace.over_quota').map(({ data }) => data)
+    }
+
+    test('stops a writer while it writes, keeps the files, and says so; its neighbour runs on', async () => {
+      const [full, neighbour] = await Promise.all([real.session('full'), real.session('neighbour')])
+      const beside = ended(neighbour, 'until [ -e done ]; do sleep 0.05; done; echo unharmed')
+      const result = await ended(full, 'dd if=/dev/zero of=big bs=1M count=1024; echo through')
+      expect(result).toMatchObject({ status: 'workspace_full', exit_code: null, signal: 'SIGKILL', stdout: '' })
+      expect(result.session.notice).toMatch(/^This command was stopped: the workspace holds more/)
+      await real.sh(neighbour, 'touch done')
+      expect(await beside).toMatchObject({ status: 'completed', stdout: 'unharmed\n' })
+
+      const next = await ended(full, 'ls')
+      expect(next).toMatchObject({ status: 'completed', stdout: expect.stringMatching(/^big\n/) as string })
+      expect(next.session.notice).toMatch(/^The workspace is over its bound: it holds \d+ bytes of 20971520 that are allowed/)
+      expect(await eventsOf(full)).toMatchObject([{ limit_bytes: BOUND, limit_entries: ENTRIES, bytes: expect.any(Number) as number }])
+
+      expect(await ended(full, 'rm big; sleep 1; echo removed')).toMatchObject({ status: 'completed', stdout: 'removed\n' })
+      const free = await ended(full, 'dd if=/dev/zero of=small bs=1M count=10 && sleep 3 && echo kept')
+      expect(free).toMatchObject({ status: 'completed', stdout: 'kept\n' })
+    })
+
+    test('counts what is on the disk: a sparse file is small, a file with two names is one', async () => {
+      const session = await real.session('sparse')
+      const command = 'truncate -s 1G sparse && dd if=/dev/zero of=one bs=1M count=15 && ln one two && ln one three && sleep 5 && echo fine'
+      expect(await ended(session, command)).toMatchObject({ status: 'completed', stdout: 'fine\n' })
+    })
+
+    test('counts files that are removed and still open, and leaves nothing of them', async () => {
+      const session = await real.session('removed')
+      const command = 'exec 3>gone; rm gone; dd if=/dev/zero bs=1M count=60 >&3; sleep 50; echo through'
+      expect(await ended(session, command)).toMatchObject({ status: 'workspace_full', stdout: '' })
+      expect(await eventsOf(session)).toHaveLength(1)
+      expect((await ended(session, 'ls')).session).not.toHaveProperty('notice')
+    })
+
+    test('bounds the number of entries, and the depth that can be measured', async () => {
+      const many = await real.session('many')
+      expect(await ended(many, 'i=0; while :; do : > f$i; i=$((i+1)); done')).toMatchObject({ status: 'workspace_full' })
+      expect((await ended(many, 'true')).session.notice).toMatch(/entries of 2000 that are allowed/)
+      const deep = await real.session('deep')
+      const command = 'i=0; while [ $i -lt 1200 ]; do mkdir d; cd -P d; i=$((i+1)); done; sleep 50'
+      expect(await ended(deep, command)).toMatchObject({ status: 'workspace_full' })
+      expect((await ended(deep, 'rm -rf d && echo removed')).stdout).toBe('removed\n')
+    })
+
+    test('finds what was left in the background, when no command runs any more', async () => {
+      const session = await real.session('background')
+      await real.sh(session, 'setsid sh -c "while :; do dd if=/dev/zero bs=1M count=8 >> more; sleep 0.2; done" > /dev/null 2>&1 &')
+      await expect.poll(() => eventsOf(session), { timeout: 30_000 }).toHaveLength(1)
+      const [before, after] = [await real.sh(session, 'wc -c < more'), await real.sh(session, 'sleep 1; wc -c < more')]
+      expect(after).toBe(before)
+    })
+
+    test('whoever never gets below it runs no more commands until files are removed through the API', async () => {
+      const session = await real.session('stubborn')
+      for (let time = 1; time <= 3; time += 1)
+        expect(await ended(session, `dd if=/dev/zero of=big${time} bs=1M count=400; sleep 50`)).toMatchObject({ status: 'workspace_full' })
+      expect(await run(session, 'true')).toMatchObject({ status: 507, answer: { code: 'no_space' } })
+      for (const name of ['big1', 'big2', 'big3'])
+        expect((await real.request(`/v1/sessions/${session}/files?path=${name}`, { method: 'DELETE' })).status).toBe(204)
+      await expect.poll(async () => (await run(session, 'true')).status, { timeout: 60_000 }).toBe(200)
+    })
+
+    test('takes no file from outside that would not fit, and no archive that unpacks to more', async () => {
+      const session = await real.session('uploads')
+      const put = (path: string, bytes: number) =>
+        real.request(`/v1/sessions/${session}/files?path=${path}`, { method: 'PUT', body: Buffer.alloc(bytes) })
+      expect((await put('fits', 15 * MEBIBYTE)).status).toBeLessThan(300)
+      const refused = await put('more', 15 * MEBIBYTE)
+      expect({ status: refused.status, answer: await refused.json() }).toMatchObject({ status: 507, answer: { code: 'no_space' } })
+      const archive = gzipSync(tarOf('zeros', Buffer.alloc(400 * MEBIBYTE)), { level: 1 })
+      const packed = await real.request(`/v1/sessions/${session}/files/archive?path=unpacked`, { method: 'PUT', body: archive })
+      expect({ status: packed.status, answer: await packed.json() }).toMatchObject({ status: 507, answer: { code: 'no_space' } })
+      expect(await real.sh(session, 'ls -A')).toMatch(/^(\.skills\n)?fits\n$/)
+    })
+
+    test('the loop of the server is free while a large workspace is measured', async () => {
+      const session = await real.session('large', { limits: { workspace_bytes: 2 ** 30 } })
+      const work = ended(session, 'mkdir d; cd d; i=0; while [ $i -lt 1900 ]; do : > $i; i=$((i+1)); done; sleep 2; echo done')
+      for (let time = 0; time < 20; time += 1) expect((await real.request('/v1/profiles')).status).toBe(200)
+      expect(await work).toMatchObject({ stdout: 'done\n' })
+    })
+  })
+}
+
+/** One file as a tar archive. */
+function tarOf(name: string, content: Buffer): Buffer {
+  const header = Buffer.alloc(512)
+  header.write(name, 0)
+  header.write('0000644\0', 100)
+  header.write('0000000\0', 108)
+  header.write('0000000\0', 116)
+  header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124)
+  header.write('00000000000\0', 136)
+  header.write('        0', 148)
+  header.write('ustar\u000000', 257)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return Buffer.concat([header, content, Buffer.alloc(1024)])
+}
+
+function settingsOf({ kind, settings }: BackendUnderTest): Readonly<Record<string, string>> {
+  return {
+    HOLDFAST_BACKEND: kind,
+    ...(settings.dockerSocket === undefined ? {} : { HOLDFAST_DOCKER_HOST: `unix://${settings.dockerSocket}` }),
+    ...(settings.image === undefined ? {} : { HOLDFAST_IMAGE: settings.image }),
+  }
+}
