@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
 import { SandboxWish } from './sandbox-wish.ts'
-import { ScopeRequest, SessionKey } from './scopes.ts'
+import { ConversationShape, namesOneConversation, ONE_CONVERSATION } from './conversation.ts'
 import { EXECUTION_STATUSES, WORKSPACE_VERDICTS } from './session-words.ts'
 
 /** Of a command that names none, in a session without a profile. */
@@ -15,20 +15,9 @@ export const DEFAULT_TIMEOUT_MS = 30_000
 /** How much of each stream the JSON answer carries; the rest is counted, read and dropped. */
 export const CAPTURE_BYTES = 1024 * 1024
 
-const namesOne = (...ways: readonly unknown[]) => ways.filter((way) => way !== undefined).length === 1
-
 export const ExecBody = z
   .strictObject({
-    /** The caller's name for the conversation: a lookup key, never a file name. */
-    session: SessionKey.optional(),
-    /** A session that exists. */
-    session_id: z
-      .string()
-      .max(64, { error: 'must be at most 64 characters' })
-      .regex(/^\w+$/, { error: 'must be the id of a session' })
-      .optional(),
-    /** Or what the key is made from. */
-    ...ScopeRequest.shape,
+    ...ConversationShape,
     ...CommandShape,
     /** Left out: the profile's, else half a minute. `null`, for a stream only: for as long as its caller attends it. A profile's maximum holds anyway. */
     timeout_ms: TimeoutMs.nullable().optional(),
@@ -43,14 +32,7 @@ export const ExecBody = z
     error: 'is the whole input; leave it out for one that is interactive',
     path: ['stdin'],
   })
-  .refine(
-    ({ session, session_id: id, scope, variables, pipeline }) =>
-      namesOne(session, id, scope ?? variables ?? ((session ?? id) === undefined ? pipeline : undefined)),
-    {
-      error: 'give exactly one of session (a key), session_id, and scope or pipeline with its variables',
-      path: ['session'],
-    },
-  )
+  .refine(namesOneConversation, ONE_CONVERSATION)
 export type ExecBody = z.output<typeof ExecBody>
 export type ExecBodyInput = z.input<typeof ExecBody>
 

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { DEFAULT_WORKSPACE, SandboxWish } from './sandbox-wish.ts'
 import { FilePath } from './files.ts'
-import { ScopeRequest, SessionKey } from './scopes.ts'
+import { ConversationShape, namesOneConversation, ONE_CONVERSATION } from './conversation.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 
 export const TOOL_NAMES = ['exec', 'read', 'write', 'edit', 'glob', 'grep', 'activate', 'register_skill'] as const
@@ -221,28 +221,13 @@ export const ToolList = z.object({
 })
 export type ToolList = z.output<typeof ToolList>
 
-const namesOne = (...ways: readonly unknown[]) => ways.filter((way) => way !== undefined).length === 1
-
 /** `input` is the model's: what is wrong with it is told to the model, in the result. */
 export const ToolCallBody = z
   .strictObject({
-    /** The caller's name for the conversation, whose session is made if need be. */
-    session: SessionKey.optional(),
-    /** A session that exists. */
-    session_id: z
-      .string()
-      .max(64, { error: 'must be at most 64 characters' })
-      .regex(/^\w+$/, { error: 'must be the id of a session' })
-      .optional(),
-    /** Or what the key is made from. */
-    ...ScopeRequest.shape,
+    ...ConversationShape,
     ...SandboxWish.shape,
     input: z.unknown().meta({ description: 'What the model says, by the schema that GET /v1/tools tells.' }),
   })
-  .refine(
-    ({ session, session_id: id, scope, variables, pipeline }) =>
-      namesOne(session, id, scope ?? variables ?? ((session ?? id) === undefined ? pipeline : undefined)),
-    { error: 'give exactly one of session (a key), session_id, and scope or pipeline with its variables', path: ['session'] },
-  )
+  .refine(namesOneConversation, ONE_CONVERSATION)
 export type ToolCallBody = z.output<typeof ToolCallBody>
 export type ToolCallBodyInput = z.input<typeof ToolCallBody>

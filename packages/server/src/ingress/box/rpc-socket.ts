@@ -6,23 +6,21 @@
  * Whoever may not speak here is told so before the upgrade, in plain text and without a reason. A binary message ends the conversation,
  * as does one above 16 MiB.
  */
-import { once } from 'node:events'
 import { MAXIMUM_MESSAGE_BYTES } from '@holdfast/protocol/box'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
-import { CLOSE_GOING_AWAY, CLOSE_NORMAL } from '../sockets/close-codes.ts'
+import { CLOSE_NORMAL } from '../sockets/close-codes.ts'
 import { startHeartbeat } from '../sockets/heartbeat.ts'
 import type { Connection } from './connection.ts'
 import type { BoxCredentials, BoxPeer } from './credentials.ts'
 import { refusePlainly, refuseUnauthorized } from './relay-gate.ts'
 import type { BoxSockets } from './relay-gate.ts'
+import { dismiss } from '../sockets/dismiss.ts'
 
 const RPC_PATH = '/rpc/ws'
 /** More than any host opens, and few enough to hold. */
 const MAXIMUM_CONNECTIONS = 256
 const PING_EVERY_MS = 60_000
-/** For the clients to say goodbye too. */
-const FAREWELL_MS = 1_000
 
 export interface Carrier {
   readonly send: (text: string) => Promise<void>
@@ -54,14 +52,6 @@ export function rpcSockets({ credentials, connect }: RpcSocketNeeds): BoxSockets
     startHeartbeat(socket, PING_EVERY_MS)
     await new Promise((resolve) => socket.once('close', resolve))
     await connection.close()
-  }
-
-  async function dismiss(socket: WebSocket): Promise<void> {
-    const closed = once(socket, 'close')
-    socket.close(CLOSE_GOING_AWAY)
-    const timer = setTimeout(() => socket.terminate(), FAREWELL_MS)
-    await closed
-    clearTimeout(timer)
   }
 
   return {

@@ -3,19 +3,16 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { once } from 'node:events'
 import { isHoldfastError } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
 import type { RequestObserver } from '../../telemetry/observations.ts'
-import { CLOSE_GOING_AWAY } from './close-codes.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import type { Conversation } from './socket-row.ts'
+import { dismiss } from './dismiss.ts'
 
 /** What ends a socket when its right to be there is asked for again. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'not_found'])
-/** For the clients to say goodbye too. */
-const FAREWELL_MS = 2_000
 
 export interface OpenSockets {
   readonly isClosing: boolean
@@ -33,14 +30,6 @@ export interface OpenSocketsNeeds extends Pick<RequestObserver, 'streamOpened'> 
 export function createOpenSockets({ pingEveryMs, recheckEveryMs, streamOpened }: OpenSocketsNeeds): OpenSockets {
   const open = new Set<WebSocket>()
   let isClosing = false
-
-  async function dismiss(socket: WebSocket): Promise<void> {
-    const closed = once(socket, 'close')
-    socket.close(CLOSE_GOING_AWAY)
-    const timer = setTimeout(() => socket.terminate(), FAREWELL_MS)
-    await closed
-    clearTimeout(timer)
-  }
 
   return {
     get isClosing() {

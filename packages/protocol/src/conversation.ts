@@ -1,0 +1,37 @@
+/**
+ * Which session a request is about, said in one of three ways: by a key, by an id, or by a scope or pipeline with its variables.
+ */
+import { z } from 'zod'
+import { ScopeRequest, SessionKey } from './scopes.ts'
+
+export const ConversationShape = {
+  /** The caller's name for the conversation, whose session is made if need be: a lookup key, never a file name. */
+  session: SessionKey.optional(),
+  /** A session that exists. */
+  session_id: z
+    .string()
+    .max(64, { error: 'must be at most 64 characters' })
+    .regex(/^\w+$/, { error: 'must be the id of a session' })
+    .optional(),
+  /** Or what the key is made from. */
+  ...ScopeRequest.shape,
+} as const
+
+type Named = { readonly [name in keyof typeof ConversationShape]?: unknown }
+
+/** With a key or an id, a pipeline only says what else it brings. */
+export function namesOneConversation({
+  session,
+  session_id: id,
+  scope,
+  variables,
+  pipeline,
+}: Named & { readonly pipeline?: unknown }): boolean {
+  const rule = scope ?? variables ?? ((session ?? id) === undefined ? pipeline : undefined)
+  return [session, id, rule].filter((way) => way !== undefined).length === 1
+}
+
+export const ONE_CONVERSATION = {
+  error: 'give exactly one of session (a key), session_id, and scope or pipeline with its variables',
+  path: ['session'],
+}
