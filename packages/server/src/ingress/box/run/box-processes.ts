@@ -26,14 +26,13 @@ import { keyedTurns } from './keyed-turns.ts'
 import { withDirectory } from './made-directory.ts'
 import { processNameOf } from './process-names.ts'
 import { ProcessOutput } from './process-output.ts'
+import { SEARCHED_BYTES } from './process-outputs.ts'
 import type { ProcessOutputs, ProcessRef } from './process-outputs.ts'
 import type { Launch, ProcessRecords } from './process-records.ts'
 import { TextTail } from './text-tail.ts'
 
 /** Between asking a process to end and killing it. */
 const STOP_GRACE_MS = 5_000
-/** How much of what was printed is looked through for complaints that are not remembered. */
-const SEARCHED_BYTES = 262_144
 
 export interface FoundProcess {
   readonly caller: Caller

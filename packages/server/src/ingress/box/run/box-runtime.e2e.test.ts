@@ -192,9 +192,10 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
     })
 
     describe('directories of the host', () => {
-      const directory = mkdtempSync(join(tmpdir(), 'holdfast-box-root-'))
+      let directory: string
       let sharing: BoxWorld
       beforeAll(async () => {
+        directory = mkdtempSync(join(tmpdir(), 'holdfast-box-root-'))
         sharing = await openBoxWorld(under, { HOLDFAST_BOX_HOST_ROOT: directory })
       }, 120_000)
       afterAll(async () => {
@@ -610,7 +611,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
 
     test('item 6: a server that stops and starts has its sessions and processes still, and loses no line', async () => {
       await world.exec('lasting', 'touch /tmp/here')
-      await world.launch('lasting', 'p', 'echo $$; while read -r line; do echo "heard $line"; done')
+      await world.launch('lasting', 'p', 'echo begun >&2; echo $$; while read -r line; do echo "heard $line"; done')
       const before = await world.relay('lasting', 'p')
       const pid = await before.until(() => true)
       before.send('one')
@@ -618,9 +619,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       before.send('two')
       await before.reads('heard two\n')
       const started = await world.look('lasting', 'p')
+      expect(started.stderr_preview).toBe('begun')
       await world.restart()
       expect(await before.closed).toBe(1001)
-      expect(await world.look('lasting', 'p')).toEqual({ ...started, attached: false })
+      expect(await world.look('lasting', 'p')).toMatchObject({ status: 'running', command: 'sh', started_at: started.started_at })
+      // What the server had not written down comes again from inside.
+      await eventually(() => world.look('lasting', 'p')).toEqual({ ...started, attached: false })
       const after = await world.relay('lasting', 'p')
       after.send('three')
       await after.reads('heard three\n')

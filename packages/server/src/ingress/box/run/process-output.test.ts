@@ -117,6 +117,20 @@ test('what was printed before comes before what is printed meanwhile', async () 
   expect([await nextText(output), await nextText(output), await nextText(output)]).toEqual(['older\n', 'newer\n', null])
 })
 
+test('what was taken before a restart and comes again is left out, to the byte', async () => {
+  const output = new ProcessOutput(6)
+  const feed = feeder(output)
+  await feed('one\n')
+  await feed('tw')
+  await feed('o\nthree\n')
+  output.watch()
+  expect([await nextText(output), await nextText(output)]).toEqual(['o\n', 'three\n'])
+  const behind = new ProcessOutput(6)
+  await feeder(behind)('one\ntwo\n')
+  behind.watch()
+  expect(await nextText(behind)).toBe('o\n')
+})
+
 test('the end gives the rest, and then nothing', async () => {
   const output = new ProcessOutput()
   await feeder(output)('last words')

@@ -23,7 +23,7 @@ const QUIET_MS = 500
 const HEARING_MS = 20
 
 export class ProcessOutput {
-  readonly #framer = new LineFramer((message) => this.#add(message))
+  readonly #framer = new LineFramer((message) => this.#queue(message))
   readonly #stderr = new TextTail()
   #waiting = new LineQueue()
   #unconfirmed = new LineQueue()
@@ -36,10 +36,12 @@ export class ProcessOutput {
   #quiet: NodeJS.Timeout | null = null
   #wake: (() => void) | null = null
   #takenSeq: number
+  #seenSeq: number
 
   /** `takenSeq`: up to here somebody has it already. */
   constructor(takenSeq = 0) {
     this.#takenSeq = takenSeq
+    this.#seenSeq = takenSeq
   }
 
   /** Up to where everything was taken. */
@@ -130,9 +132,8 @@ export class ProcessOutput {
   }
 
   #takeNow({ channel, bytes, seq }: OutputChunk): void | Promise<void> {
-    if (channel === 'stderr') return this.#stderr.add(bytes)
-    // The bytes are the caller's only until this returns.
-    this.#framer.push(Buffer.from(bytes), seq)
+    this.#add({ channel, bytes, seq })
+    if (channel === 'stderr') return undefined
     if (!this.#isFull() || this.#isOver) return this.#listenForQuiet()
     this.#stopListening()
     return new Promise((resolve) => {
@@ -152,10 +153,17 @@ export class ProcessOutput {
 
   async #readAll(earlier: AsyncIterable<OutputChunk>): Promise<void> {
     // As much as is kept of it is bounded already, so nobody is waited for.
-    for await (const { channel, bytes, seq } of earlier) {
-      if (channel === 'stderr') this.#stderr.add(bytes)
-      else this.#framer.push(Buffer.from(bytes), seq)
-    }
+    for await (const chunk of earlier) this.#add(chunk)
+  }
+
+  /** What was taken before comes again after a restart, when the log was behind. */
+  #add({ channel, bytes, seq }: OutputChunk): void {
+    if (channel === 'stderr') return this.#stderr.add(bytes)
+    const fresh = Math.min(bytes.length, seq - this.#seenSeq)
+    if (fresh <= 0) return
+    this.#seenSeq = seq
+    // The bytes are the caller's only until this returns.
+    this.#framer.push(Buffer.from(bytes.subarray(bytes.length - fresh)), seq)
   }
 
   #isFull(): boolean {
@@ -165,7 +173,7 @@ export class ProcessOutput {
     return this.#unconfirmed.bytes > MAXIMUM_UNCONFIRMED_BYTES
   }
 
-  #add(message: LineMessage): void {
+  #queue(message: LineMessage): void {
     this.#waiting.push(message)
     this.#wake?.()
   }

@@ -17,6 +17,8 @@ import type { ProcessRecords } from './process-records.ts'
 const PLACE_EVERY_MS = 1_000
 /** Of those that ended, how many complaints are remembered. */
 const MAXIMUM_ENDED = 1_024
+/** How much of what was printed is looked through for complaints that are not remembered. */
+export const SEARCHED_BYTES = 262_144
 
 export interface ProcessRef {
   readonly sessionId: string
@@ -114,7 +116,8 @@ export function createProcessOutputs({ streams, records, log }: ProcessOutputsNe
     const output = new ProcessOutput(takenSeq)
     const from = stream.listen((chunk) => output.take(chunk))
     const held = add(ref, stream, output)
-    await output.catchUp(kept(stream.log, takenSeq, from))
+    // From further back for the complaints, of which the last are remembered.
+    await output.catchUp(kept(stream.log, Math.max(0, Math.min(takenSeq, from - SEARCHED_BYTES)), from))
     return held
   }
 
