@@ -1,4 +1,5 @@
 /** Against a real Holdfast on bubblewrap: commands, sessions, skills, processes and files, over a socket and over pipes. */
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -110,7 +111,9 @@ describe.skipIf(isSkipped)(`the client and a real Holdfast${why}`, () => {
         .on('message', (data: Buffer) => resolve(data.toString('utf8')))
         .on('error', reject)
       const line = await promise
-      socket.terminate()
+      // Who vanishes instead is told the line again: nobody knows that it arrived.
+      socket.close()
+      await once(socket, 'close')
       return line
     }
     expect(await say('{"a":1}')).toBe('{"a":1}\n')
