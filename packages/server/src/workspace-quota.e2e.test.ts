@@ -1,4 +1,7 @@
 /** The bound on a workspace, over real sandboxes: writers are stopped while they write, and nobody else is. */
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { ExecResult } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,21 +18,25 @@ const KINDS: readonly string[] = ['bubblewrap', 'docker']
 for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
   describe.skipIf(under.skipReason !== null)(`the bound of a workspace on ${under.kind}${because(under)}`, () => {
     let real: RealServer
+    let shared: string
     beforeAll(async () => {
+      shared = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-shared-')))
       real = await openRealServer({
         ...settingsOf(under),
-        HOLDFAST_LIMITS_WORKSPACE: '20m',
-        HOLDFAST_LIMITS_WORKSPACE_ENTRIES: `${ENTRIES}`,
+        ...{ HOLDFAST_LIMITS_WORKSPACE: '20m', HOLDFAST_LIMITS_WORKSPACE_ENTRIES: `${ENTRIES}`, HOLDFAST_MOUNTS_ALLOWED_ROOTS: shared },
       })
     })
-    afterAll(() => real.close())
+    afterAll(async () => {
+      await real.close()
+      rmSync(shared, { recursive: true, force: true })
+    })
 
-    const run = async (session: string, command: string, more: object = {}) => {
-      const body = JSON.stringify({ session_id: session, command, timeout_ms: 60_000, ...more })
-      const response = await real.request('/v1/exec', { method: 'POST', body })
+    const run = async (session: string, command: string, key = real.adminKey) => {
+      const body = JSON.stringify({ session_id: session, command, timeout_ms: 60_000 })
+      const response = await real.request('/v1/exec', { method: 'POST', body, key })
       return { status: response.status, answer: await response.json() }
     }
-    const ended = async (session: string, command: string) => ExecResult.parse((await run(session, command)).answer)
+    const ended = async (session: string, command: string, key?: string) => ExecResult.parse((await run(session, command, key)).answer)
     const eventsOf = async (session: string) => {
       const page = (await (await real.request(`/v1/sessions/${session}/events?after=0`)).json()) as {
         items: { type: string; data: object }[]
@@ -51,7 +58,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       expect(next.session.notice).toMatch(/^The workspace is over its bound: it holds \d+ bytes of 20971520 that are allowed/)
       expect(await eventsOf(full)).toMatchObject([{ limit_bytes: BOUND, limit_entries: ENTRIES, bytes: expect.any(Number) as number }])
 
-      expect(await ended(full, 'rm big; sleep 1; echo removed')).toMatchObject({ status: 'completed', stdout: 'removed\n' })
+      expect(await ended(full, 'sleep 3; rm big; echo removed')).toMatchObject({ status: 'completed', stdout: 'removed\n' })
       const free = await ended(full, 'dd if=/dev/zero of=small bs=1M count=10 && sleep 3 && echo kept')
       expect(free).toMatchObject({ status: 'completed', stdout: 'kept\n' })
     })
@@ -66,8 +73,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       const session = await real.session('removed')
       const command = 'exec 3>gone; rm gone; dd if=/dev/zero bs=1M count=60 >&3; sleep 50; echo through'
       expect(await ended(session, command)).toMatchObject({ status: 'workspace_full', stdout: '' })
-      expect(await eventsOf(session)).toHaveLength(1)
       expect((await ended(session, 'ls')).session).not.toHaveProperty('notice')
+      expect(await eventsOf(session)).toHaveLength(1)
     })
 
     test('bounds the number of entries, and the depth that can be measured', async () => {
@@ -95,7 +102,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       expect(await run(session, 'true')).toMatchObject({ status: 507, answer: { code: 'no_space' } })
       for (const name of ['big1', 'big2', 'big3'])
         expect((await real.request(`/v1/sessions/${session}/files?path=${name}`, { method: 'DELETE' })).status).toBe(204)
-      await expect.poll(async () => (await run(session, 'true')).status, { timeout: 60_000 }).toBe(200)
+      expect(await run(session, 'true')).toMatchObject({ status: 200 })
     })
 
     test('takes no file from outside that would not fit, and no archive that unpacks to more', async () => {
@@ -105,13 +112,35 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       expect((await put('fits', 15 * MEBIBYTE)).status).toBeLessThan(300)
       const refused = await put('more', 15 * MEBIBYTE)
       expect({ status: refused.status, answer: await refused.json() }).toMatchObject({ status: 507, answer: { code: 'no_space' } })
+      expect((await put('little', 1)).status).toBeLessThan(300)
       const archive = gzipSync(tarOf('zeros', Buffer.alloc(400 * MEBIBYTE)), { level: 1 })
       const packed = await real.request(`/v1/sessions/${session}/files/archive?path=unpacked`, { method: 'PUT', body: archive })
       expect({ status: packed.status, answer: await packed.json() }).toMatchObject({ status: 507, answer: { code: 'no_space' } })
-      expect(await real.sh(session, 'ls -A')).toMatch(/^(\.skills\n)?fits\n$/)
+      expect(await real.sh(session, 'ls -A')).toMatch(/^(\.skills\n)?fits\nlittle\n$/)
     })
 
-    test('the loop of the server is free while a large workspace is measured', async () => {
+    test('a packed session is stopped alone: its neighbour in the same sandbox runs on', async ({ skip }) => {
+      const { capabilities } = real.server.chosen
+      if (!capabilities.packing) skip(capabilities.reasons.packing ?? 'it cannot pack')
+      const key = await real.keyOf({ subject: 'pam' }, await real.tenantWith({ packing: { profiles: ['small'] } }))
+      const [one, two] = [await real.session('one', { pack: 'small' }, key), await real.session('two', { pack: 'small' }, key)]
+      const beside = ended(two, 'exec 3>held; until [ -e done ]; do sleep 0.05; done; echo unharmed', key)
+      // The home is the session's too; and what it holds open is nobody else's.
+      const command = 'cd; exec 3>gone; rm gone; dd if=/dev/zero bs=1M count=60 >&3; sleep 50'
+      expect(await ended(one, command, key)).toMatchObject({ status: 'workspace_full' })
+      await real.sh(two, 'touch done', key)
+      expect(await beside).toMatchObject({ status: 'completed', stdout: 'unharmed\n' })
+    })
+
+    test('a directory of the host that a session works in is bounded too', async () => {
+      const source = join(shared, 'project')
+      mkdirSync(source)
+      chmodSync(source, 0o777)
+      const session = await real.session('host', { workspace: { source, mode: 'rw' } })
+      expect(await ended(session, 'dd if=/dev/zero of=big bs=1M count=60; sleep 50')).toMatchObject({ status: 'workspace_full' })
+    })
+
+    test('others are answered while a workspace is filled and measured', async () => {
       const session = await real.session('large', { limits: { workspace_bytes: 2 ** 30 } })
       const work = ended(session, 'mkdir d; cd d; i=0; while [ $i -lt 1900 ]; do : > $i; i=$((i+1)); done; sleep 2; echo done')
       for (let time = 0; time < 20; time += 1) expect((await real.request('/v1/profiles')).status).toBe(200)

@@ -169,3 +169,42 @@ describe('the default workspace', () => {
       expect(() => mountsOf([at('roots')], place)).toThrow(expect.objectContaining({ code: 'config_invalid' }))
   })
 })
+
+describe('what a door gives to one owner', () => {
+  const mounts = () =>
+    sessionMounts({
+      ...{ allowedRoots: [], stateDir: at('state'), user, defaultWorkspace: null },
+      ownersPlaces: {
+        tenantId: TENANT,
+        rootsOf: (owner) => (owner === 'ada' ? [at('shared')] : []),
+        placeOf: (owner) => at('state', 'places', owner),
+      },
+    })
+  const shown = (source: string, owner: string, tenantId = TENANT) => mounts().of({ workspace: { source } }, { tenantId, owner }, [])
+
+  test('is that one’s own place, wherever the server keeps it, and nobody else’s', async () => {
+    const place = make('state', 'places', 'ada')
+    expect(await shown(place, 'ada')).toEqual([{ source: place, target: '/workspace', mode: 'rw' }])
+    const below = make('state', 'places', 'ada', 'deep')
+    expect(await shown(below, 'ada')).toMatchObject([{ source: below }])
+    await expect(shown(place, 'bob')).rejects.toMatchObject({ code: 'mount_refused' })
+    await expect(shown(place, 'ada', 'ten_2')).rejects.toMatchObject({ code: 'mount_refused' })
+    make('state', 'places', 'ada-too')
+    await expect(shown(at('state', 'places', 'ada-too'), 'ada')).rejects.toMatchObject({ code: 'mount_refused' })
+  })
+
+  test('is not what a link in the place leads to', async () => {
+    make('state', 'places', 'ada')
+    symlinkSync(make('state', 'keys'), at('state', 'places', 'ada', 'link'))
+    await expect(shown(at('state', 'places', 'ada', 'link'), 'ada')).rejects.toMatchObject({ code: 'mount_refused' })
+    await expect(shown(at('state'), 'ada')).rejects.toMatchObject({ code: 'mount_refused' })
+  })
+
+  test('and further roots, under the same rules as others', async () => {
+    const source = make('shared', 'a')
+    expect(await shown(source, 'ada')).toMatchObject([{ source }])
+    await expect(shown(source, 'bob')).rejects.toThrow('not under an allowed root')
+    symlinkSync('/etc', at('shared', 'etc'))
+    await expect(shown(at('shared', 'etc'), 'ada')).rejects.toThrow('/etc')
+  })
+})

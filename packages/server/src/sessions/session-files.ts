@@ -114,7 +114,7 @@ export function sessionFiles(insides: Insides, workspaceQuota: Pick<WorkspaceQuo
         return files.stat(at(to), as)
       }),
     makeDirectory: (target, path, { parents, mode }) =>
-      during(target, async ({ files, as, at }) => {
+      taking(target, NOTHING, async ({ files, as, at }) => {
         await files.mkdir(at(path), { ...as, parents, ...(mode === undefined ? {} : { mode }) })
         return files.stat(at(path), { ...as, follow: true })
       }),
@@ -131,6 +131,8 @@ export function sessionFiles(insides: Insides, workspaceQuota: Pick<WorkspaceQuo
       }),
   }
 }
+
+const NOTHING: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }) }
 
 /** What one operation needs of its place. */
 interface Inner {

@@ -38,4 +38,5 @@ export const START_ERRORS: readonly ErrorCode[] = [
   'guest_protocol_violated',
   'request_cancelled',
   'server_stopping',
+  'no_space',
 ]

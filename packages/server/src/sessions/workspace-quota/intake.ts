@@ -21,6 +21,8 @@ export interface Intake {
 /** Those of one workspace: they share what is left of it. */
 export interface Intakes {
   readonly count: number
+  /** Little may be left, as far as is known: measure before you open. */
+  readonly isTight: boolean
   open(usage: Usage): Intake
   /** A measurement begins, and its figures are here: what came before it is in them. */
   measuring(): void
@@ -43,6 +45,9 @@ export function createIntakes(bounds: Usage): Intakes {
   return {
     get count() {
       return open.size
+    },
+    get isTight() {
+      return held.bytes + since > bounds.bytes / 2 || held.entries >= bounds.entries
     },
     open(usage) {
       if (usage.entries >= bounds.entries) throw full(bounds)

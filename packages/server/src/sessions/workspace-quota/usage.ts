@@ -13,20 +13,34 @@ export interface Usage {
   readonly hidden: number
 }
 
-export const FIELDS = ['bytes', 'entries', 'hidden'] as const
+const FIELDS = ['bytes', 'entries', 'hidden'] as const
+const SLACK = { bytes: 2 ** 20, share: 1 / 64, entries: 16 }
 
 export function exceeds(usage: Usage, bounds: Usage): boolean {
   return FIELDS.some((field) => usage[field] > bounds[field])
 }
 
-/** The bounds, stretched over what is there already: whoever is over may remove, and not add. */
+/**
+ * The bounds, stretched over what is there already: whoever is over may remove, and add next to nothing. That little is needed: a file
+ * takes some blocks more when a file system that put this off writes it out, and some programs that remove files make a small one.
+ */
 export function stretched(bounds: Usage, usage: Usage): Usage {
-  return combined(Math.max, bounds, usage)
+  const { bytes, entries, hidden } = usage
+  return {
+    bytes: bytes > bounds.bytes ? bytes + SLACK.bytes + Math.floor(bytes * SLACK.share) : bounds.bytes,
+    entries: entries > bounds.entries ? entries + SLACK.entries : bounds.entries,
+    hidden: Math.max(hidden, bounds.hidden),
+  }
 }
 
 /** What was removed is not given back before the bounds are kept again. */
 export function lowered(ceiling: Usage, bounds: Usage, usage: Usage): Usage {
-  return combined(Math.min, ceiling, stretched(bounds, usage))
+  const most = stretched(bounds, usage)
+  return {
+    bytes: Math.min(ceiling.bytes, most.bytes),
+    entries: Math.min(ceiling.entries, most.entries),
+    hidden: Math.min(ceiling.hidden, most.hidden),
+  }
 }
 
 /** For the model, in its next result. */
@@ -37,12 +51,4 @@ export function overWords(usage: Usage, bounds: Usage): string {
     ...(usage.hidden > bounds.hidden ? ['directories that are too deep or closed to be measured'] : []),
   ]
   return `The workspace is over its bound: it holds ${held.join(', ')}. Remove files; a command that adds some is stopped.`
-}
-
-function combined(choose: (a: number, b: number) => number, one: Usage, other: Usage): Usage {
-  return {
-    bytes: choose(one.bytes, other.bytes),
-    entries: choose(one.entries, other.entries),
-    hidden: choose(one.hidden, other.hidden),
-  }
 }

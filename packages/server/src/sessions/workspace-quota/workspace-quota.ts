@@ -4,8 +4,8 @@
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
  * A session that goes over it loses what runs in it, not its files. It may run commands again to remove some: while it is over, what is
- * there is the bound. One that is stopped again and again without getting below it runs no more commands until files are removed through
- * the API. Why it is done by watching: docs/adr/0016-workspace-quota.md
+ * there, and little more, is the bound. One that is stopped again and again without getting below it runs no more commands until files
+ * are removed through the API. Why it is done by watching: docs/adr/0016-workspace-quota.md
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { SessionRow } from '../../store/tables/sessions.ts'
@@ -131,11 +131,16 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
   }
 
   /** Measured, and nothing of it is being stopped. `null`: it has no bound. */
-  async function ready(session: SessionRow): Promise<(Watched & { readonly usage: Usage }) | null> {
+  async function ready(
+    session: SessionRow,
+    isStale: (watched: Watched, usage: Usage) => boolean,
+  ): Promise<(Watched & { readonly usage: Usage }) | null> {
     if ((session.wish.limits?.workspace_bytes ?? null) === null) return null
     if (!all.has(session.id)) follow(session)
     const watched = all.get(session.id)
     await watched?.watch?.ready()
+    const known = watched?.watch?.usage ?? null
+    if (watched !== undefined && known !== null && isStale(watched, known)) await watched.watch?.refresh()
     const usage = watched?.watch?.usage ?? null
     if (watched === undefined || usage === null)
       throw new HoldfastError('session_unavailable', 'the session has just lost its sandbox, and its workspace is not watched')
@@ -145,7 +150,7 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
   return {
     follow,
     async admit(session) {
-      const watched = await ready(session)
+      const watched = await ready(session, ({ bounds }, usage) => exceeds(usage, bounds))
       if (watched === null || !exceeds(watched.usage, watched.bounds)) return
       if (watched.stops >= MAX_STOPS)
         throw new HoldfastError('no_space', `${overWords(watched.usage, watched.bounds)} Commands were stopped ${watched.stops} times.`, {
@@ -155,7 +160,7 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
       await tell(watched, watched.usage, false)
     },
     async intake(session) {
-      const watched = await ready(session)
+      const watched = await ready(session, ({ intakes }) => intakes.isTight)
       if (watched === null) return null
       const intake = watched.intakes.open(watched.usage)
       if (watched.intakes.count === 1) watched.watch?.wake()

@@ -26,6 +26,8 @@ export interface WorkspaceWatch {
   readonly usage: Usage | null
   /** Resolves when it was measured and nothing is being stopped. Rejects when it cannot be measured. */
   ready(): Promise<void>
+  /** The same, measured anew: what was removed since is not held against anybody. */
+  refresh(): Promise<void>
   /** Something has begun: ask soon. */
   wake(): void
   stop(): void
@@ -83,6 +85,11 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
     }
   }
 
+  function lookAgain(): Promise<void> {
+    looking = looking.catch(() => undefined).then(look)
+    return looking
+  }
+
   async function stopWriters(): Promise<void> {
     await needs.stopWriters()
     needs.onMeasuring()
@@ -115,8 +122,7 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
       await wait((needs.isBusy() ? BUSY : QUIET).askMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (awake.signal.aborted) awake = new AbortController()
       if (stopped.signal.aborted || !(await isDue().catch(() => true))) continue
-      looking = look()
-      await looking.catch(() => undefined)
+      await lookAgain().catch(() => undefined)
     }
   }
 
@@ -128,8 +134,9 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
       await stopping?.catch(() => undefined)
       if (usage === null) await looking.catch(() => undefined)
       // What could not be measured a moment ago may be so now.
-      if (usage === null) await (looking = look())
+      if (usage === null) await lookAgain()
     },
+    refresh: lookAgain,
     wake: () => awake.abort(),
     stop: () => stopped.abort(),
   }

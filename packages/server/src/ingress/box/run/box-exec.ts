@@ -83,6 +83,8 @@ async function finished(started: Started, spec: BoxSpec, backend_name: string): 
 /** Only what really ended has a result. */
 function checkEnd({ status }: CommandEnd): void {
   if (status === 'cancelled') throw new BoxError('BoxSessionNotFoundError', 'the command was ended with its session or by somebody else')
+  if (status === 'workspace_full')
+    throw new BoxError('BoxValidationError', 'the command was stopped: the workspace is over its quota; remove files and try again')
   if (status !== 'completed' && status !== 'timed_out')
     throw new BoxError('BoxError', 'contact with the sandbox was lost; nobody knows how the command ended')
 }
