@@ -247,6 +247,12 @@ static bool handle_input(struct connection *c) {
   return is_sound;
 }
 
+/* In a new supervisor, which may live longer than the program whose request it was forked with, and serve another user. */
+void connections_wipe(void) {
+  for (int i = 0; i < MAX_CONNECTIONS; i++)
+    if (connections[i].input) explicit_bzero(connections[i].input, connections[i].input_length);
+}
+
 static void on_connection(struct watch *watch, uint32_t events) {
   struct connection *c = (struct connection *)(void *)watch;
   c->wants_flush = true;

@@ -171,12 +171,21 @@ static void main_ended(struct execution *e, int status, bool survivors) {
   execution_settle(e);
 }
 
+/* An escalated one has its death on the way. */
+static void give_back_supervisor(struct execution *e) {
+  if (!e->is_escalated && e->supervisor > 0 && e->control.fd >= 0 && supervisor_keep(e->supervisor, e->control.fd)) {
+    watch_disarm(&e->control);
+    e->control.fd = -1;
+    e->supervisor = 0;
+  } else watch_close(&e->control);
+}
+
 static void tree_ended(struct execution *e, uint32_t killed) {
   e->is_empty = true;
   e->killed += killed;
   user_kill_count(e->uid, killed);
   e->kill_deadline_us = 0;
-  watch_close(&e->control);
+  give_back_supervisor(e);
   answer_waiters(e, true);
   execution_settle(e);
 }
@@ -223,7 +232,10 @@ static void on_report(struct watch *watch, uint32_t events) {
       execution_wake_readers(e);
       break;
     case REPORT_FAILED: start_failed(e, &report); break;
-    case REPORT_EXITED: main_ended(e, report.status, report.survivors); break;
+    case REPORT_EXITED:
+      main_ended(e, report.status, report.survivors);
+      if (!report.survivors) tree_ended(e, report.killed);
+      break;
     case REPORT_EMPTY: tree_ended(e, report.killed); break;
     default: break;
   }
@@ -265,6 +277,7 @@ void execution_add_waiter(struct execution *e, struct connection *connection, ui
 }
 
 static bool is_supervisor(pid_t pid) {
+  if (spare_is(pid)) return true;
   for (struct execution *e = executions; e; e = e->next)
     if (e->supervisor == pid) return true;
   return false;
@@ -289,7 +302,8 @@ static void sweep_strays(void) {
     next = e->next;
     if (e->is_tcp || e->is_empty || e->control.fd >= 0) continue;
     if (!e->has_exited) {
-      e->is_status_unknown = true;
+      /* It may have begun before its supervisor could say so. */
+      e->has_started = e->is_status_unknown = true;
       main_ended(e, 0, false);
     }
     tree_ended(e, 0);
@@ -299,6 +313,7 @@ static void sweep_strays(void) {
 void executions_reap(void) {
   int status;
   for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (spare_is(pid)) spare_drop();
     for (struct execution *e = executions; e; e = e->next) {
       if (e->supervisor == pid) {
         e->supervisor = 0;
@@ -350,6 +365,7 @@ int executions_tick(void) {
   }
   soonest = sooner(soonest, next_sweep_us);
   soonest = sooner(soonest, user_kills_tick(now));
+  soonest = sooner(soonest, spare_tick(now));
   if (soonest == 0) return -1;
   int64_t wait_us = soonest - now_us();
   return wait_us <= 0 ? 0 : (int)(wait_us / 1000) + 1;

@@ -193,9 +193,22 @@ bool stream_has_data(const struct stream *stream);
 
 void connections_listen(int listener, bool allows_local_peers);
 void connections_flush(void);
+void connections_wipe(void);
 void connection_send(struct connection *connection, struct frame_builder *frame);
 /* The last frame of a stream, also of one that never was more than a request. */
 void connection_end_stream(struct connection *connection, uint32_t stream, int error, const char *message);
+
+/* --- spare.c: where supervisors come from, and one that waits for its next program --- */
+
+struct program;
+/* A supervisor that starts the program; -1 with errno. */
+pid_t supervisor_take(const struct program *program, int *control);
+/* Takes over one whose tree is gone; false when it is not wanted, and then closing its socket ends it. */
+bool supervisor_keep(pid_t pid, int control);
+bool spare_is(pid_t pid);
+void spare_drop(void);
+/* Drops it when it is due; the time at which it will be, or 0. */
+int64_t spare_tick(int64_t now);
 
 /* --- user_choice.c: who a program will be --- */
 

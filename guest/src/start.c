@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* The six descriptors of a start; -1 where there is none. */
@@ -66,7 +64,7 @@ static bool open_pipes(struct ends *ends, const struct start_request *r) {
          open_pipe(&ends->errors, &ends->child_errors, true);
 }
 
-/* Forks the supervisor; 0 or an errno. */
+/* Pipes or a terminal, and a supervisor; 0 or an errno. */
 static int launch(struct start_request *r, struct execution *e) {
   struct ends ends;
   if (!(r->has_pty ? open_terminal(&ends, r) : open_pipes(&ends, r))) {
@@ -74,33 +72,27 @@ static int launch(struct start_request *r, struct execution *e) {
     if (!r->has_pty) close_ends(&ends, true);
     return error;
   }
-  int control[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
-    int error = errno;
-    close_ends(&ends, true);
-    return error;
-  }
   struct program *program = &r->program;
+  program->block = r->block;
+  program->block_size = r->block_size;
   program->argv = r->argv;
   program->env = r->env;
   program->cwd = r->cwd;
-  program->self_fd = r->self ? defaults.self_fd : -1;
+  program->is_self = r->self;
   program->has_terminal = r->has_pty;
   program->input = ends.child_input;
   program->output = ends.child_output;
   program->errors = ends.child_errors;
-  pid_t pid = fork();
-  if (pid == 0) supervise(program, control[1]);
-  int error = errno;
-  close(control[1]);
+  int control;
+  pid_t pid = supervisor_take(program, &control);
   if (pid < 0) {
-    close(control[0]);
+    int error = errno;
     close_ends(&ends, true);
     return error;
   }
   close_ends(&ends, false);
   e->supervisor = pid;
-  execution_watch_supervisor(e, control[0]);
+  execution_watch_supervisor(e, control);
   if (ends.input >= 0) inlet_open(&e->inlet, e, ends.input);
   outlet_open(&e->outlets[0], e, ends.output, CHANNEL_STDOUT);
   if (ends.errors >= 0) outlet_open(&e->outlets[1], e, ends.errors, CHANNEL_STDERR);

@@ -1,5 +1,6 @@
 #include "supervisor.h"
 
+#include "handover.h"
 #include "tree.h"
 
 #include <errno.h>
@@ -22,11 +23,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Where a supervisor's descriptors lie; below them is /dev/null, as in the guest. */
+enum place { CONTROL = 3, SELF, INPUT, OUTPUT, ERRORS };
+
 /* Written by the vforked child, which shares our memory until it has become the program. */
 static volatile struct { uint8_t step; int error; } failure;
 
 static pid_t main_pid;
-static bool main_is_running;
+static bool main_is_running, is_end_untold;
+static int main_status;
 static uint32_t killed_count;
 
 /* Nobody hears it when the guest is gone; the tree is then killed all the same. */
@@ -106,7 +111,7 @@ static bool become_program(const struct program *program) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  if (program->self_fd >= 0) syscall(SYS_execveat, program->self_fd, "", program->argv, program->env, AT_EMPTY_PATH);
+  if (program->is_self) syscall(SYS_execveat, SELF, "", program->argv, program->env, AT_EMPTY_PATH);
   else execute_along_path(program);
   return fail(STEP_EXEC);
 }
@@ -117,21 +122,21 @@ static int64_t now_ms(void) {
   return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* Collects the dead and reports the end of the main process. False once the kernel says that no child is left at all. */
+/* Collects the dead. False once the kernel says that no child is left at all; otherwise the end of the main process is told at once. */
 static bool reap(int control) {
-  int status, main_status = 0;
-  bool main_ended = false;
+  int status;
   pid_t pid;
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid != main_pid || !main_is_running) continue;
     main_is_running = false;
-    main_ended = true;
     main_status = status;
+    is_end_untold = true;
   }
   bool any_left = pid == 0;
-  if (main_ended) {
-    struct report report = {.kind = REPORT_EXITED, .status = main_status, .survivors = any_left};
+  if (any_left && is_end_untold) {
+    struct report report = {.kind = REPORT_EXITED, .status = main_status, .survivors = true};
     tell(control, &report);
+    is_end_untold = false;
   }
   return any_left;
 }
@@ -176,56 +181,48 @@ static void obey(int control, int signals, const struct order *order) {
   }
 }
 
-/* Puts what is needed at 0..4 and closes everything else that came from the guest, whose descriptors all lie above. */
-static void keep_only(struct program *program, int *control) {
-  dup2(program->input, 0);
-  dup2(program->output, 1);
-  dup2(program->errors, 2);
-  dup2(*control, 3);
-  if (program->self_fd >= 0) dup2(program->self_fd, 4);
-  syscall(SYS_close_range, program->self_fd >= 0 ? 5u : 4u, ~0u, 0);
-  program->input = 0;
-  program->output = 1;
-  program->errors = 2;
-  *control = 3;
-  if (program->self_fd >= 0) program->self_fd = 4;
-}
-
-_Noreturn void supervise(const struct program *given, int control) {
-  struct program program = *given;
-  keep_only(&program, &control);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  prctl(PR_SET_NAME, "supervisor");
-  setpgid(0, 0);
-  sigset_t mask;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &mask, NULL);
-  int signals = signalfd(-1, &mask, SFD_CLOEXEC);
-  signal(SIGPIPE, SIG_DFL);
-
+static pid_t start(const struct program *program) {
   pid_t pid = vfork();
   if (pid == 0) {
-    become_program(&program);
+    become_program(program);
     _exit(127);
   }
   if (pid < 0) fail(STEP_FORK);
-  if (pid < 0 || failure.error != 0) {
+  return pid;
+}
+
+/* Puts what is needed at its place and closes everything else that came from the guest, whose descriptors all lie above. */
+static void keep_only(struct program *program, int control, int self) {
+  dup2(control, CONTROL);
+  dup2(self, SELF);
+  dup2(program->input, INPUT);
+  dup2(program->output, OUTPUT);
+  dup2(program->errors, ERRORS);
+  syscall(SYS_close_range, ERRORS + 1u, ~0u, 0);
+  program->input = INPUT;
+  program->output = OUTPUT;
+  program->errors = ERRORS;
+}
+
+/* One program, from its start until nothing is left of its tree. */
+static void run(const struct program *program, int control, int signals) {
+  killed_count = 0;
+  main_pid = start(program);
+  if (main_pid < 0 || failure.error != 0) {
     struct report report = {.kind = REPORT_FAILED, .step = failure.step, .error = failure.error};
-    if (pid > 0) waitpid(pid, NULL, 0);
+    if (main_pid > 0) waitpid(main_pid, NULL, 0);
     tell(control, &report);
     _exit(0);
   }
-  main_pid = pid;
   main_is_running = true;
-  struct report report = {.kind = REPORT_STARTED, .pid = pid};
+  struct report report = {.kind = REPORT_STARTED, .pid = main_pid};
   tell(control, &report);
   /* The program's ends of the pipes are the program's alone now; ours would keep them from ever closing. */
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int i = 0; i < 3; i++) {
-    if (null >= 0) dup2(null, i); else close(i);
-  }
-  if (null > 2) close(null);
+  close(program->input);
+  close(program->output);
+  close(program->errors);
+  /* And so is its environment: what comes next may be another user's. */
+  explicit_bzero(program->block, program->block_size);
 
   while (reap(control)) {
     struct pollfd wait[2] = {{.fd = control, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -239,7 +236,27 @@ _Noreturn void supervise(const struct program *given, int control) {
       obey(control, signals, &order);
     else if (wait[0].revents & (POLLHUP | POLLERR)) kill_tree(control, signals, 0);
   }
-  report = (struct report){.kind = REPORT_EMPTY, .killed = killed_count};
+  /* The last word about this program, and one message where its end is also the tree's. */
+  report = (struct report){
+    .kind = is_end_untold ? REPORT_EXITED : REPORT_EMPTY, .status = main_status, .killed = killed_count,
+  };
+  is_end_untold = false;
   tell(control, &report);
+}
+
+_Noreturn void supervise(const struct program *first, int control, int self) {
+  struct program program = *first;
+  keep_only(&program, control, self);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "supervisor");
+  setpgid(0, 0);
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &mask, NULL);
+  int signals = signalfd(-1, &mask, SFD_CLOEXEC);
+  signal(SIGPIPE, SIG_DFL);
+  do run(&program, CONTROL, signals);
+  while (handover_receive(CONTROL, &program));
   _exit(0);
 }

@@ -1,5 +1,5 @@
 /*
- * The supervisor: one small process per execution, between the guest and the program.
+ * The supervisor: one small process per execution, between the guest and the program. It may serve one after another.
  *
  * It is the subreaper of everything the program starts, so a child that calls setsid, forks twice, changes its group
  * or ignores signals still has the supervisor as its nearest ancestor when its parent dies. "No children left" from
@@ -9,6 +9,7 @@
 #define HOLDFAST_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -16,9 +17,11 @@
 #define MAX_RLIMITS 16
 
 struct program {
+  char *block;          /* where argv, env, cwd and their strings lie */
+  size_t block_size;
   char **argv, **env;
   const char *cwd;
-  int self_fd;          /* the guest's own binary when it is to be run, else -1 */
+  bool is_self;         /* the guest's own binary is to be run */
   uid_t uid;
   gid_t gid;
   bool changes_user;
@@ -39,7 +42,7 @@ struct order {
   uint32_t grace_ms;
 };
 
-/* Supervisor to guest. */
+/* Supervisor to guest. The last word about a program is EMPTY, or EXITED without survivors, which says both; or FAILED. */
 enum report_kind { REPORT_STARTED, REPORT_FAILED, REPORT_EXITED, REPORT_EMPTY };
 struct report {
   uint8_t kind;
@@ -48,10 +51,13 @@ struct report {
   int32_t error;        /* FAILED: errno */
   int32_t pid;          /* STARTED */
   int32_t status;       /* EXITED: a wait status */
-  uint32_t killed;      /* EMPTY */
+  uint32_t killed;      /* EMPTY, and EXITED without survivors */
 };
 
-/* Runs in the forked child of the guest; never returns. `control` is its end of the socket pair. */
-_Noreturn void supervise(const struct program *program, int control);
+/*
+ * Runs in the forked child of the guest; never returns. `control` is its end of the socket pair, `self` the guest's own
+ * binary. When nothing is left of a tree it waits for another program (handover.h), or for the end of the socket.
+ */
+_Noreturn void supervise(const struct program *program, int control, int self);
 
 #endif
