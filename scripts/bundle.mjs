@@ -56,6 +56,9 @@ async function build(root, output) {
     platform: 'node',
     format: 'esm',
     target: 'node24',
+    // The engine keeps the text of what it runs: a third of it is white space and long ways to say the same.
+    minifyWhitespace: true,
+    minifySyntax: true,
     outExtension: { '.js': '.mjs' },
     banner: { js: BANNER },
     logLevel: 'warning',

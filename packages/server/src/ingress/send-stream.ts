@@ -21,7 +21,15 @@ export interface Outgoing extends Writable {
 /** Everything but JSON, which is there as a whole. */
 export function isStream(response: Response): boolean {
   // Its type first: to be asked for its body, an answer has to become what a browser would know.
-  return response.headers.get('content-type')?.includes('json') !== true && response.body !== null
+  return !wholes.has(response) && response.headers.get('content-type')?.includes('json') !== true && response.body !== null
+}
+
+const wholes = new WeakSet<Response>()
+
+/** Says that this one is there as a whole, so that nobody has to look. */
+export function asWhole(response: Response): Response {
+  wholes.add(response)
+  return response
 }
 
 /** Does not wait for the end: nobody is left to be told of a failure, and the source tells of its own. */

@@ -22,6 +22,7 @@ import { randomId } from '../../home/random-id.ts'
 import type { Caller } from '../../sessions/caller.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { unobserved } from '../../telemetry/observations.ts'
+import { asWhole } from '../send-stream.ts'
 import { ByteContent } from './byte-content.ts'
 import { cors } from './cors.ts'
 import { wantsEvents } from './event-stream.ts'
@@ -216,7 +217,7 @@ function responseOf(reply: Reply | Response, requestId: string): Response {
     })
   const text = body === null ? null : JSON.stringify(body)
   const type: Record<string, string> = text === null ? {} : { 'content-type': 'application/json' }
-  return new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } })
+  return asWhole(new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } }))
 }
 
 /** Most addresses have none, and taking one apart costs as much as the rest of a small answer. */

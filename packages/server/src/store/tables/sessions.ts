@@ -215,8 +215,7 @@ export async function insertSession(transaction: Transaction, session: SessionRo
 
 /** Writes what differs, if the row still is as it was read; otherwise changes nothing and answers `false`. */
 export async function updateSession(transaction: Transaction, before: SessionRow, after: SessionRow): Promise<boolean> {
-  const earlier = new Map<string, unknown>(Object.entries(before))
-  const changed = Object.entries(after).filter(([name, value]) => value !== earlier.get(name))
+  const changed = Object.entries(after).filter(([name, value]) => value !== Reflect.get(before, name))
   const assignments = changed.map(([name]) => `${columnOf(name)} = ?`).join(', ')
   const values = changed.map(([, value]) => sqlValueOf(value))
   const text = `UPDATE sessions SET ${assignments} WHERE id = ? AND tenant_id = ? AND version = ?`
