@@ -1,5 +1,6 @@
 /** Every measure, in the order of the table. A new one is one file and one line here. */
 import type { Measure } from '../measure.ts'
+import { box } from './box.ts'
 import { bulk } from './bulk.ts'
 import { cold } from './cold.ts'
 import { echo } from './echo.ts'
@@ -12,4 +13,17 @@ import { session } from './session.ts'
 import { throughput } from './throughput.ts'
 import { warm } from './warm.ts'
 
-export const MEASURES: readonly Measure[] = [warm, session, frontDoor, throughput, parallel, bulk, echo, cold, files, idle, manySessions]
+export const MEASURES: readonly Measure[] = [
+  warm,
+  session,
+  frontDoor,
+  box,
+  throughput,
+  parallel,
+  bulk,
+  echo,
+  cold,
+  files,
+  idle,
+  manySessions,
+]

@@ -6,7 +6,6 @@
  * Everything that may be refused is refused before the upgrade. One client has the process at a time; the next gets its socket at once and
  * waits. Whoever leaves leaves the process running. Both ways are read only as fast as the other end takes it.
  */
-import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setImmediate as immediate } from 'node:timers/promises'
@@ -17,6 +16,7 @@ import type { RawData, WebSocket } from 'ws'
 import type { Log } from '../../telemetry/log.ts'
 import { backlogs } from '../sockets/backlog.ts'
 import { CLOSE_FAILED, CLOSE_GOING_AWAY, CLOSE_NORMAL } from '../sockets/close-codes.ts'
+import { dismiss } from '../sockets/dismiss.ts'
 import { earlyBytes } from '../sockets/early-bytes.ts'
 import { startHeartbeat } from '../sockets/heartbeat.ts'
 import { boxClassOf, failureMessages } from './failure.ts'
@@ -38,8 +38,6 @@ const LINES_AT_ONCE = 128
 const CLOSED_ABNORMALLY = 1006
 /** On their way to a client that does not read. */
 const MAXIMUM_SENDING_BYTES = 2_097_152
-/** For the clients to say goodbye too. */
-const FAREWELL_MS = 1_000
 
 export interface RelayNeeds {
   readonly runtime: Pick<RunningBoxRuntime, 'attach'>
@@ -116,14 +114,6 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
       },
     )
     if (isClosing) void dismiss(socket)
-  }
-
-  async function dismiss(socket: WebSocket): Promise<void> {
-    const closed = once(socket, 'close')
-    socket.close(CLOSE_GOING_AWAY)
-    const timer = setTimeout(() => socket.terminate(), FAREWELL_MS)
-    await closed
-    clearTimeout(timer)
   }
 
   return {

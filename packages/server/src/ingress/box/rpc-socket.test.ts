@@ -289,6 +289,25 @@ test('a door that closes tells everybody, cancels what they have under way, and 
   expect(await boxRefusal(url, WITH_INSTANCE)).toMatchObject({ status: 503 })
 })
 
+test('a door closes while it is still busy with the leave of a client', async () => {
+  const { exec, signals } = endless()
+  const slow = Promise.withResolvers<void>()
+  const lingering: BoxRuntime['exec'] = async (...call) => {
+    const [outcome] = await Promise.allSettled([exec(...call), slow.promise])
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+  const { door, dial } = await open({ exec: lingering })
+  const client = await dial()
+  void client.ask('box_exec', SPEC, CONTEXT)
+  await vi.waitFor(() => expect(signals).toHaveLength(1))
+  await client.leave()
+  await vi.waitFor(() => expect(signals[0]?.aborted).toBe(true))
+  const closed = door.close()
+  slow.resolve()
+  await closed
+})
+
 test('the section for the start is given to the runtime, and a wrong one is only told', async () => {
   const { runtime } = await open({}, { config: '{"backend":"docker"}' })
   expect(runtime.asked).toEqual([{ method: 'init', workspace: null, about: { backend: 'docker' } }])

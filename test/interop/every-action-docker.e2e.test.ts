@@ -1,0 +1,5 @@
+/** Every action of the Box door, by the client whose wire it speaks, on docker. */
+import { CURRENT_RELEASE } from './published-client.ts'
+import { describeRelease } from './release-suite.ts'
+
+await describeRelease({ release: CURRENT_RELEASE, kind: 'docker', hasSkills: true })
