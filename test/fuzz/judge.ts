@@ -11,7 +11,7 @@ import { isObject } from './json-schema.ts'
 /** Failures of the server that are answers: it is busy, or its disk is full. */
 const EXCUSED = new Set([503, 507])
 /** Traces of a stack, and of where the software lies. */
-const INSIDE_WORDS = /\n\s+at |node:internal|node_modules|file:\/\/|\bTypeError\b|\bReferenceError\b|\bSqliteError\b|SQLITE_/
+const INSIDE_WORDS = /\n\s+at |node:internal|node_modules\/|file:\/\/|\bTypeError\b|\bReferenceError\b|\bSqliteError\b|SQLITE_/
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** What is wrong with the answer, in words; nothing for a good one. */
