@@ -35,6 +35,8 @@ const CHECKS = [
     'use_after_free',
   ],
 ]
+/** How wrong data may be refused: also for being too much. */
+const REFUSALS = [400, 401, 403, 404, 405, 406, 409, 413, 414, 415, 422, 428, 429, 431]
 /** A stream that never ends, and what only a WebSocket can ask. */
 const ENDLESS = '(/files/watch|/terminal)$'
 const TEND_EVERY_MS = 1_000
@@ -78,6 +80,7 @@ async function tryServer({ port, key }: ServerProcess, program: string, director
   const file = join(directory, 'world.json')
   await world.tend()
   writeWorld(file, world, clients)
+  writeFileSync(join(directory, 'schemathesis.toml'), `[checks]\nnegative_data_rejection.expected-statuses = [${REFUSALS.join(', ')}]\n`)
   const args = [
     ...['run', `http://127.0.0.1:${port}/openapi.json`, '--header', `Authorization: Bearer ${clients.keyOf('member')}`],
     ...['--checks', CHECKS.join(','), '--phases', 'examples,coverage,fuzzing,stateful', '--exclude-path-regex', ENDLESS],
