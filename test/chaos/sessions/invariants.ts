@@ -146,6 +146,9 @@ async function checkEnd({ facts, file, problem }: Aftermath, session: SessionRow
       return
     case 'timed_out':
       problem(`${id} is said to have timed out, and had no time-out`)
+      return
+    case 'workspace_full':
+      problem(`${id} is said to have filled a workspace that has no bound`)
   }
 }
 

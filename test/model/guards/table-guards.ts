@@ -71,10 +71,7 @@ export const TABLE_GUARDS: readonly Guard[] = [
     [`< sandbox.maxSessions) return sandbox`, `< 99) return sandbox`],
   ]),
   ...guardsOf('store/tables/executions.ts', 'model', [
-    [
-      `CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN ? ELSE ? END`,
-      `CASE WHEN cancel_at IS NULL AND ? = 1 THEN ? ELSE ? END`,
-    ],
+    [`CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN ? ELSE ? END`, `CASE WHEN cancel_at IS NULL AND ? = 1 THEN ? ELSE ? END`],
     [`WHERE id = ? AND status = 'running' RETURNING status`, `WHERE id = ? RETURNING status`],
     [`WHERE session_id = ? AND status = 'running'`, `WHERE session_id = ?`],
   ]),
