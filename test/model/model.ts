@@ -8,7 +8,7 @@ import { isOnSession } from './actions.ts'
 import type { Action, SessionAction } from './actions.ts'
 import { chosenExecution, chosenSession } from './choosing.ts'
 import { createPossibilities } from './model-create.ts'
-import { at, countInside, endOf, finishClosings, letGo, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
+import { at, countInside, endOf, finishClosings, leftTogether, letGo, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
 import { steeringPossibilities } from './model-steering.ts'
 import { resumePossibilities, startPossibilities } from './model-work.ts'
 import type { Answer, Possibility } from './possibility.ts'
@@ -17,7 +17,13 @@ import { isClosed, isServed, runningIn } from './world.ts'
 import type { World } from './world.ts'
 
 export function interpret(before: World, action: Action): readonly Possibility[] {
-  const world = structuredClone(before)
+  return outcomes(structuredClone(before), action).flatMap((each) => {
+    const together = leftTogether(before, each.world)
+    return together === null ? [each] : [each, { ...each, world: together }]
+  })
+}
+
+function outcomes(world: World, action: Action): readonly Possibility[] {
   if (isOnSession(action)) {
     const index = chosenSession(world, action.which)
     return index === null ? nothing(world) : onSession(world, index, action)

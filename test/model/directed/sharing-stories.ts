@@ -84,6 +84,10 @@ export const SHARING_STORIES: Stories = {
     [packed('one'), packed('two'), both(cancel(0), cancel(1)), packed('one'), packed('two')],
     [both(suspend(2), suspend(3))],
   ),
+  'two leave a shared sandbox at the same time, and it cannot be destroyed': told(
+    [packed('one', { terms: 'bound' }), packed('two', { terms: 'bound' }), start(1), trouble('destroy'), wait(6007), trouble('nothing')],
+    [packed('one'), packed('two'), start(1), trouble('destroy'), both(cancel(2), cancel(3)), wait(61), trouble('nothing'), packed('one')],
+  ),
   'a sandbox is full while work drains in it': told([
     packed('one'),
     packed('two'),
