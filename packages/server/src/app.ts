@@ -59,7 +59,7 @@ export interface RunningServer {
   readonly orphansDestroyed: number
   /** `null`: it is closed. */
   readonly box: BoxDoor | null
-  /** Stops accepting, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
+  /** Takes no new work, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
   close(): Promise<void>
 }
 
@@ -202,8 +202,7 @@ async function start(
   let ending: Promise<void> | null = null
   const close = async () => {
     isStopping = true
-    // Commands that are being answered end before their connections do.
-    listener.stopAccepting()
+    // Who comes now is told so, and who is waited for may still look at the work and type into it: the address goes last.
     await Promise.all([sockets.close(), box?.close()])
     // Whoever does not read cannot be told of the end either, and would be waited for without one.
     const cutting = setTimeout(() => void listener.close(), DRAIN_MS + FAREWELL_MS)
@@ -231,6 +230,6 @@ async function orUnheard(listening: Promise<HttpListener>, { host, port }: Confi
   } catch (error) {
     if (!isHoldfastError(error, 'listen_failed')) throw error
     log.warn('listen-failed', { problem: error.message })
-    return { host, port, stopAccepting: () => undefined, close: async () => undefined }
+    return { host, port, close: async () => undefined }
   }
 }

@@ -1,7 +1,7 @@
 /** A server that is told to stop does so, whoever still hangs on to it. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { because } from '../../../test/environment/backends.ts'
 import { bubblewrapUnderTest, openRealServer } from './ingress/rest/contract/real-server.ts'
 
@@ -23,5 +23,27 @@ describe.skipIf(under.skipReason !== null)(`stopping on bubblewrap${because(unde
     await real.close()
     socket.resume()
     await cut
+  })
+
+  test('whoever is waited for may still type, and whoever comes is told that it stops', async () => {
+    const real = await openRealServer()
+    const id = await real.session('typing')
+    const post = (path: string, body: object, headers = {}) =>
+      real.request(path, { method: 'POST', body: JSON.stringify(body), headers: { connection: 'close', ...headers } })
+    const attended = await post('/v1/exec', { session_id: id, command: 'cat', interactive: true }, { accept: 'text/event-stream' })
+    const words = attended.body?.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
+    let told = ''
+    while (!told.includes('execution_id')) told += (await words?.next())?.value ?? ''
+    const execution = /"execution_id":"(\w+)"/.exec(told)?.[1]
+    const closed = real.close()
+    const refused = await post('/v1/exec', { session_id: id, command: 'true' })
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'server_stopping' }])
+    const ready = await real.request('/readyz')
+    expect([ready.status, await ready.json()]).toMatchObject([503, { code: 'server_stopping' }])
+    const typed = await post(`/v1/sessions/${id}/executions/${execution}/stdin`, { data: 'late', close: true })
+    expect(typed.status).toBe(204)
+    for (let piece = await words?.next(); piece?.done === false; piece = await words?.next()) told += piece.value
+    expect(told).toMatch(/event: stdout\n.*"data":"late"[^]*event: exit\n.*"exit_code":0/)
+    await closed
   })
 })

@@ -23,9 +23,7 @@ const IDLE_CHECK_MS = 10
 export interface HttpListener {
   readonly host: string
   readonly port: number
-  /** Takes no new connections from now on; requests under way go on. */
-  stopAccepting(): void
-  /** Cuts what is left. */
+  /** Takes no new connections, and cuts what is left of the others. */
   close(): Promise<void>
 }
 
@@ -66,10 +64,6 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
   return {
     host,
     port: boundPort(server.address()),
-    stopAccepting() {
-      server.close()
-      server.closeIdleConnections()
-    },
     async close() {
       server.close()
       server.closeIdleConnections()

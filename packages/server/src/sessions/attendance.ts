@@ -9,6 +9,8 @@ export interface Attendance {
   readonly count: number
   /** Serves one caller, unless the server stops. The signal given to `work` fires when the caller leaves or the server's patience ends. */
   during<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
+  /** Serves one who goes on with work that is waited for, such as typing into it: taken also while the server stops. */
+  along<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
   /** Refuses new callers and waits for the present ones; after `patienceMs` they are ended. Resolves when there are none. */
   stop(patienceMs: number): Promise<void>
 }
@@ -18,22 +20,28 @@ export function createAttendance(): Attendance {
   let isStopping = false
   let count = 0
   let onEmpty: (() => void) | null = null
+
+  async function serve<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
+    count += 1
+    const ended = eitherSignal(signal, patience.signal)
+    try {
+      return await work(ended.signal)
+    } finally {
+      ended.release()
+      count -= 1
+      if (count === 0) onEmpty?.()
+    }
+  }
+
   return {
     get count() {
       return count
     },
     async during(signal, work) {
       if (isStopping) throw new HoldfastError('server_stopping', 'the server is stopping and takes no new work')
-      count += 1
-      const ended = eitherSignal(signal, patience.signal)
-      try {
-        return await work(ended.signal)
-      } finally {
-        ended.release()
-        count -= 1
-        if (count === 0) onEmpty?.()
-      }
+      return serve(signal, work)
     },
+    along: serve,
     async stop(patienceMs) {
       isStopping = true
       if (count === 0) return

@@ -190,7 +190,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     run: (caller, target, request, signal, attend) =>
       attended.during(signal, (ended) => running.run(caller, target, request, ended, attend)),
     start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
-    input: (caller, session, id, input, signal) => attended.during(signal, (ended) => interaction.input(caller, session, id, input, ended)),
+    input: (caller, session, id, input, signal) => attended.along(signal, (ended) => interaction.input(caller, session, id, input, ended)),
   }
   const processes = createProcesses({ store, reads, executions, running: commands })
   const abandoned = createAbandonedTerminals({

@@ -129,12 +129,14 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     })
 
     test('who detaches and comes back goes on byte for byte, and the program has gone on meanwhile', async () => {
-      const counting = 'i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; read answer; echo got $answer'
-      const first = await open({ command: `stty -echo; ${counting}` })
+      const counting =
+        'i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); [ $i = 501 ] && until [ -e alone ]; do sleep 0.01; done; done'
+      const first = await open({ command: `stty -echo; ${counting}; read answer; echo got $answer` })
       const { execution_id: id } = await first.message('started')
       await first.reads('line 500\r\n')
       first.order({ type: 'detach' })
       expect(await first.closed()).toBe(1000)
+      await exec('touch alone')
       const second = await open({ execution: id, after: String(first.seq()) })
       expect(await second.message('started')).toMatchObject({ execution_id: id, seq: first.seq() })
       await second.reads('line 19999\r\n')
