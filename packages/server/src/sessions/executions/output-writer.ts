@@ -12,13 +12,16 @@ import { FILE_BYTES } from './output-files.ts'
 import type { OutputFileWriter } from './output-files.ts'
 import { RecordBuffer } from './output-record.ts'
 
-/** A batch of this size is followed by a pause, in which the next one grows. */
+/** Also for those who follow it a batch of this size is worth a pause. */
 const LARGE_BATCH_BYTES = 65_536
+/** After each batch, so that the next one grows and a program that talks line by line costs no write per line. */
 export const PAUSE_MS = 20
 
 export interface OutputWriterNeeds {
-  readonly files: OutputFileWriter
+  readonly files: Pick<OutputFileWriter, 'write' | 'close'>
   readonly seq: number
+  /** Somebody waits for the next batch, and is not kept waiting for a small one. */
+  isFollowed(): boolean
   /** A batch was written, or was lost. */
   onWritten(): void
   onTrouble(error: unknown): void
@@ -41,6 +44,8 @@ export class OutputWriter {
   #writtenSeq: number
   #run: Promise<void> | null = null
   #endPause: (() => void) | null = null
+  /** The last batch was a large one. */
+  #isLoud = false
   #isClosing = false
   #waiting: { readonly seq: number; readonly resolve: () => void }[] = []
 
@@ -76,6 +81,11 @@ export class OutputWriter {
     return new Promise((resolve) => this.#waiting.push({ seq: this.#appendedSeq, resolve }))
   }
 
+  /** Somebody has begun to follow it. */
+  hurry(): void {
+    if (!this.#isLoud) this.#endPause?.()
+  }
+
   async close(): Promise<void> {
     this.#isClosing = true
     this.#endPause?.()
@@ -107,11 +117,11 @@ export class OutputWriter {
         // Decision: a full disk must not stop the program; its readers are told of the gap.
         this.#needs.onTrouble(error)
       }
-      const isLarge = batch.records.size >= LARGE_BATCH_BYTES
+      this.#isLoud = batch.records.size >= LARGE_BATCH_BYTES
       // A program that has become quiet gives the memory of its loud time back.
-      this.#spare = isLarge || batch.records.capacity <= LARGE_BATCH_BYTES ? batch.records : null
+      this.#spare = this.#isLoud || batch.records.capacity <= LARGE_BATCH_BYTES ? batch.records : null
       this.#told(batch.seq)
-      if (isLarge && this.#waiting.length === 0 && !this.#isClosing) await this.#pause()
+      if ((this.#isLoud || !this.#needs.isFollowed()) && this.#waiting.length === 0 && !this.#isClosing) await this.#pause()
     }
     this.#run = null
   }

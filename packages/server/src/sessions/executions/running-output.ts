@@ -28,6 +28,7 @@ export class RunningOutput implements OutputLog {
   #seq: number
   #closing: Promise<Uint8Array | null> | null = null
   #isSettled = false
+  #followers = 0
   /** Grows with everything that a follower may want to look at. */
   #news = 0
   #waiting = new Set<() => void>()
@@ -85,21 +86,12 @@ export class RunningOutput implements OutputLog {
   }
 
   async *follow(after: number, signal?: AbortSignal): AsyncGenerator<OutputPage, void, void> {
-    const reader = new OutputFileReader(this.#place)
-    let cursor = after
-    for (;;) {
-      if (signal?.aborted) return
-      const news = this.#news
-      const isSettled = this.#isSettled
-      const page = await this.#nextPage(reader, cursor)
-      if (page.seq > cursor) {
-        cursor = page.seq
-        yield page
-      } else if (isSettled) {
-        return
-      } else if (news === this.#news) {
-        await this.#moreNews(signal)
-      }
+    this.#followers += 1
+    this.#writer?.hurry()
+    try {
+      yield* this.#pages(after, signal)
+    } finally {
+      this.#followers -= 1
     }
   }
 
@@ -121,6 +113,25 @@ export class RunningOutput implements OutputLog {
     this.#tell()
     if (this.#small === null) return null
     return this.#small.size === 0 ? new Uint8Array() : Buffer.concat([fileHeader(0), this.#small.bytes])
+  }
+
+  async *#pages(after: number, signal: AbortSignal | undefined): AsyncGenerator<OutputPage, void, void> {
+    const reader = new OutputFileReader(this.#place)
+    let cursor = after
+    for (;;) {
+      if (signal?.aborted) return
+      const news = this.#news
+      const isSettled = this.#isSettled
+      const page = await this.#nextPage(reader, cursor)
+      if (page.seq > cursor) {
+        cursor = page.seq
+        yield page
+      } else if (isSettled) {
+        return
+      } else if (news === this.#news) {
+        await this.#moreNews(signal)
+      }
+    }
   }
 
   async #nextPage(reader: OutputFileReader, after: number): Promise<OutputPage> {
@@ -150,7 +161,13 @@ export class RunningOutput implements OutputLog {
   }
 
   #createWriter(files: OutputFileWriter): OutputWriter {
-    return new OutputWriter({ files, seq: this.#small === null ? this.#seq : 0, onWritten: () => this.#tell(), onTrouble: this.#onTrouble })
+    return new OutputWriter({
+      files,
+      seq: this.#small === null ? this.#seq : 0,
+      isFollowed: () => this.#followers > 0,
+      onWritten: () => this.#tell(),
+      onTrouble: this.#onTrouble,
+    })
   }
 
   #tell(): void {
