@@ -48,7 +48,13 @@ export async function runTests(root, node, env, args) {
  */
 async function runVitest(root, node, env, args, reportDirectory) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${join(reportDirectory, 'vitest.json')}`]
+  const short = join(root, 'test', 'environment', 'failures-in-short.ts')
+  const reporters = [
+    `--reporter=${short}`,
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${join(reportDirectory, 'vitest.json')}`,
+  ]
   const plain = process.stdout.isTTY || env.FORCE_COLOR !== undefined ? {} : { NO_COLOR: '1' }
   const testEnv = { ...env, ...plain, HOLDFAST_TEST_REPORT: reportDirectory }
   const exitCode = await runInForeground(node, [vitest, 'run', ...reporters, ...args], { cwd: root, env: testEnv })

@@ -29,6 +29,19 @@ for (const subject of subjects) {
   const holdfast = (args: readonly string[], input = '') =>
     spawnSync(process.execPath, [PROGRAM, ...args], { env: settings(), input, timeout: 30_000 })
   const run = (...args: readonly string[]) => holdfast(['sandbox', 'run', ...args])
+  /** Its command has begun. */
+  async function runningInSandbox() {
+    const child = spawn(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'sh', '-c', 'echo ready; sleep 60'], {
+      env: settings(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let complaint = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
+    const ended = once(child, 'close').then(([code]) => Promise.reject(new Error(`it ended with ${code}: ${complaint}`)))
+    await Promise.race([once(child.stdout, 'data'), ended])
+    ended.catch(() => undefined)
+    return child
+  }
   const runsLeft = () => readdirSync(join(home, 'cli', 'runs'))
 
   describe.skipIf(subject.skipReason !== null)(`holdfast sandbox run on ${subject.kind}${because(subject)}`, () => {
@@ -94,22 +107,14 @@ for (const subject of subjects) {
     })
 
     test('Ctrl-C reaches the command and the sandbox is removed', async () => {
-      const child = spawn(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'sh', '-c', 'echo ready; sleep 60'], {
-        env: settings(),
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      await once(child.stdout, 'data')
+      const child = await runningInSandbox()
       child.kill('SIGINT')
       expect(await once(child, 'exit')).toEqual([130, null])
       expect(runsLeft()).toEqual([])
     })
 
     test('what a run killed with -9 left behind is removed by the next one', async () => {
-      const child = spawn(process.execPath, [PROGRAM, 'sandbox', 'run', '--', 'sh', '-c', 'echo ready; sleep 60'], {
-        env: settings(),
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      await once(child.stdout, 'data')
+      const child = await runningInSandbox()
       child.kill('SIGKILL')
       await once(child, 'exit')
       expect(runsLeft()).toHaveLength(1)
