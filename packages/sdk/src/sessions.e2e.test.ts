@@ -160,14 +160,18 @@ describe.skipIf(isSkipped)(`a client of a server${why}`, () => {
   test('events of all sessions come as they happen, and a place that never was is told', async () => {
     const seen: string[] = []
     const leaving = new AbortController()
-    const told = sessionOf('told')
+    const beacon = await sessionOf('beacon')
+    let told = ''
     const reading = (async () => {
       for await (const event of holdfast.events({ signal: leaving.signal })) {
         seen.push(`${event.type} ${event.sessionId}`)
-        if (event.type === 'session.released' && event.sessionId === (await told).id) return
+        if (event.type === 'session.released' && event.sessionId === told) return
       }
     })()
-    const session = await told
+    // What happens before anybody listens is not told: so something happens until somebody does.
+    for (let turn = 0; seen.length === 0; turn += 1) await beacon.update({ labels: { turn: `${turn}` } })
+    const session = await sessionOf('told')
+    told = session.id
     await session.commands.run('true')
     await session.release()
     await reading
