@@ -35,7 +35,12 @@ async function underWay(life: ServerLife, awaited: Awaited): Promise<readonly st
     const commands = []
     for (const { id } of sessions) {
       const running = await runningExecutions(sql, id)
-      commands.push(...running.filter((execution) => (awaited === 'commands' ? execution.kind === 'command' : awaited === execution.id)))
+      // One that is being cancelled ends, whoever waits for it.
+      commands.push(
+        ...running.filter(
+          ({ id: execution, kind, cancelAt }) => cancelAt !== null || (awaited === 'commands' ? kind === 'command' : awaited === execution),
+        ),
+      )
     }
     return [
       ...inMotion.map(({ id, state }) => `the session ${id} stays ${state}`),

@@ -122,8 +122,27 @@ export function processesOfUser(uid: number): readonly number[] {
     })
 }
 
-/** Whether the text stands anywhere in the writable memory of a process. Only root can look. */
+/** What the kernel says of a process; nothing of one that has ended. */
+export function textOf(pid: number, file: 'environ' | 'cmdline'): string {
+  return unlessEnded(pid, '', () => readFileSync(`/proc/${pid}/${file}`, 'latin1'))
+}
+
+/** Whether the text stands anywhere in the writable memory of a process, which one that has ended has none of. Only root can look. */
 export function memoryContains(pid: number, text: string): boolean {
+  return unlessEnded(pid, false, () => searchMemory(pid, text))
+}
+
+/** A supervisor without a program may end while it is looked at. */
+function unlessEnded<T>(pid: number, otherwise: T, look: () => T): T {
+  try {
+    return look()
+  } catch (error) {
+    if (existsSync(`/proc/${pid}`)) throw error
+    return otherwise
+  }
+}
+
+function searchMemory(pid: number, text: string): boolean {
   const memory = openSync(`/proc/${pid}/mem`, 'r')
   try {
     return read(`/proc/${pid}/maps`)

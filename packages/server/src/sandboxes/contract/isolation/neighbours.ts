@@ -3,13 +3,12 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { lineFrom, outcomeOf, run } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
-import { memoryContains, processesOf, processesOfUser } from '../traces.ts'
+import { memoryContains, processesOf, processesOfUser, textOf } from '../traces.ts'
 import { ATTACK, holdsAs } from './attack-program.ts'
 import type { Ground } from './ground.ts'
 import { needing } from './ground.ts'
@@ -128,8 +127,10 @@ export const NEIGHBOURS: Proofs<Ground> = {
       const search = `grep -rlF ${canary.slice(0, 20)} /tmp /run /dev/shm /proc/[0-9]*/environ "$HOME" 2>/dev/null; true`
       for (const who of [alice, mallory]) expect((await shellAs(inside, who, search)).stdout).toBe('')
       // From the host, where nothing is hidden: no environment, no argument and no memory of the guest has it.
-      for (const { pid } of processesOf(basename(ground.laboratory.directory))) {
-        for (const file of ['environ', 'cmdline']) expect(readFileSync(`/proc/${pid}/${file}`, 'latin1')).not.toContain(canary)
+      const processes = processesOf(basename(ground.laboratory.directory))
+      expect(processes).not.toEqual([])
+      for (const { pid } of processes) {
+        for (const file of ['environ', 'cmdline'] as const) expect(textOf(pid, file)).not.toContain(canary)
         expect(memoryContains(pid, canary), `memory of ${pid}`).toBe(false)
       }
     }),
