@@ -1,23 +1,20 @@
 /** The command line as a person uses it: its own process, real sandboxes, exact bytes and exit codes. */
 import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
 
 const PROGRAM = join(import.meta.dirname, '../bin/holdfast.mjs')
 const COVERED = ['bubblewrap', 'docker']
 const subjects = (await backendsUnderTest()).filter(({ kind }) => COVERED.includes(kind))
 
-let home: string
-beforeAll(() => {
-  home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
-})
-afterAll(() => rmSync(home, { recursive: true, force: true }))
-
 for (const subject of subjects) {
+  let home: string
+  const children: ChildProcess[] = []
   const environment = {
     ...process.env,
     HOLDFAST_HOME: '',
@@ -35,6 +32,7 @@ for (const subject of subjects) {
       env: settings(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    children.push(child)
     let complaint = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))
     const ended = once(child, 'close').then(([code]) => Promise.reject(new Error(`it ended with ${code}: ${complaint}`)))
@@ -45,6 +43,14 @@ for (const subject of subjects) {
   const runsLeft = () => readdirSync(join(home, 'cli', 'runs'))
 
   describe.skipIf(subject.skipReason !== null)(`holdfast sandbox run on ${subject.kind}${because(subject)}`, () => {
+    beforeAll(() => {
+      home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+    })
+    afterEach(() => {
+      for (const child of children.splice(0)) child.kill('SIGKILL')
+    })
+    afterAll(() => rmSync(home, { recursive: true, force: true }))
+
     test('passes both streams byte for byte, and the exit code', () => {
       const { status, stdout, stderr } = run('--', 'sh', '-c', 'printf "a\\377b"; printf "c\\200" >&2; exit 7')
       expect([status, stdout.toString('latin1'), stderr.toString('latin1')]).toEqual([7, 'a\xFFb', 'c\x80'])
