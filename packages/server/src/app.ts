@@ -187,7 +187,7 @@ async function start(
   const { sessions } = plane
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const { checkHost, allowedOrigins } = entrance
-  const box = await openBox({ config, home, plane, chosen, checkHost, allowedOrigins, clock: Date.now, log })
+  const box = await openBox({ config, home, plane, store, chosen, checkHost, allowedOrigins, clock: Date.now, log })
   endings.push(async () => box?.close())
   const fetch: Fetch = (request, peer) => rest.fetch(request, { peer })
   const upgrade: Upgrade = (request, connection, head) =>

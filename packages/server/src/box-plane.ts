@@ -17,12 +17,14 @@ import { openBoxRuntime } from './ingress/box/run/box-runtime.ts'
 import type { ChosenBackend } from './sandboxes/choose.ts'
 import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
 import type { SessionPlane } from './session-plane.ts'
+import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
 
 export interface BoxPlaneNeeds {
   readonly config: Config
   readonly home: Home
   readonly plane: SessionPlane
+  readonly store: Store
   readonly chosen: ChosenBackend
   readonly checkHost: CheckHost
   readonly allowedOrigins: ReadonlySet<string>
@@ -34,6 +36,7 @@ export async function openBoxPlane({
   config,
   home,
   plane,
+  store,
   chosen,
   checkHost,
   allowedOrigins,
@@ -45,7 +48,7 @@ export async function openBoxPlane({
   if (tenantId === null) throw new HoldfastError('config_invalid', `box.tenant: there is no tenant ${JSON.stringify(settings.tenant)}`)
   const { sessions, listeners, skills, skillViews: views, sealing } = plane
   const runtime = await openBoxRuntime({
-    ...{ sessions, listeners, skills, views, sealing, tenantId, clock, log },
+    ...{ sessions, listeners, store, skills, views, sealing, tenantId, clock, log },
     backend: chosen.backend,
     stateDir: home.path,
     hostRoot: settings.hostRoot,

@@ -195,7 +195,7 @@ export async function openSessionPlane({
     skills,
     skillViews,
     tools: createTools({
-      ...{ store, sessions, skills, views: skillViews },
+      ...{ store, sessions, skills, clock, views: skillViews },
       boundSkills: ({ wish: { pipeline } }) =>
         pipeline === undefined ? null : (pipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
     }),

@@ -8,10 +8,12 @@
 import { posix } from 'node:path'
 import { isHoldfastError } from '@holdfast/protocol'
 import type { Entry } from '../guest/inside.ts'
+import { auditedSkills } from '../skills/audited-skills.ts'
 import { parseSkillText } from '../skills/front-matter.ts'
 import type { PackageEntry } from '../skills/skill-store.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { FileTarget, SessionFiles } from '../sessions/session-files.ts'
+import type { Store } from '../store/store.ts'
 import type { Tool } from './tool.ts'
 import { ToolFailure, toldOfSkills } from './tool-failure.ts'
 import { absolutePath } from './tool-paths.ts'
@@ -27,23 +29,27 @@ const ENTRY_FILES: readonly string[] = ['SKILL.md', 'skill.md']
 export interface RegisterSkillToolNeeds {
   readonly files: Pick<SessionFiles, 'list' | 'read'>
   readonly skills: Pick<Skills, 'forTenant'>
+  /** Holds the audit. */
+  readonly store: Store
+  readonly clock: () => number
 }
 
-export function registerSkillTool({ files, skills }: RegisterSkillToolNeeds): Tool<'register_skill'> {
+export function registerSkillTool({ files, skills, store, clock }: RegisterSkillToolNeeds): Tool<'register_skill'> {
   return {
     name: 'register_skill',
     description:
       'Keep a directory that you have prepared in /workspace as a skill, for this and for other conversations. ' +
       'It holds a SKILL.md with a name, a description and instructions, and whatever these need.',
     async run({ target, session, requireSkillWriter }, input) {
-      requireSkillWriter()
+      const writer = requireSkillWriter()
       const root = posix.normalize(absolutePath(session, input.path)).replace(/\/+$/, '')
       const entries = await entriesOf(files, target, root)
       const name = input.name ?? (await nameIn(files, target, root, entries)) ?? posix.basename(root)
       const fields = { displayName: input.display_name, description: input.description, instructions: input.instructions }
-      const skill = await toldOfSkills(() =>
-        skills.forTenant(session.tenantId).adopt(name, packageEntries(files, target, root, entries), fields),
-      )
+      const { tenantId } = session
+      const by = { ...writer, sessionId: session.id }
+      const audited = auditedSkills({ skills: skills.forTenant(tenantId), store, clock, tenantId, by })
+      const skill = await toldOfSkills(() => audited.adopt(name, packageEntries(files, target, root, entries), fields))
       return {
         ok: true,
         skill_name: skill.name,

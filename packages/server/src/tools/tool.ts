@@ -4,6 +4,7 @@
  * ingress → [tools] → access → policy → sessions → sandboxes → guest → result
  */
 import type { ToolInput, ToolName, ToolResult } from '@holdfast/protocol'
+import type { AuditRecord } from '../sessions/audit/audit-record.ts'
 import type { Caller, SessionVerb } from '../sessions/caller.ts'
 import type { FileTarget } from '../sessions/session-files.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
@@ -20,6 +21,9 @@ export const TOOL_VERBS = {
   register_skill: 'files',
 } as const satisfies Record<ToolName, SessionVerb>
 
+/** Who the audit names for a change to skills. */
+export type SkillWriter = Pick<AuditRecord, 'actor' | 'onBehalfOf' | 'requestId'>
+
 export interface ToolCall {
   readonly caller: Caller
   /** The session as it was when the caller was let in. */
@@ -28,7 +32,7 @@ export interface ToolCall {
   readonly target: FileTarget
   readonly signal: AbortSignal
   /** Throws `forbidden` unless the caller may change the skills of its tenant. */
-  requireSkillWriter(): void
+  requireSkillWriter(): SkillWriter
 }
 
 export interface Tool<N extends ToolName = ToolName> {

@@ -26,14 +26,14 @@ import { createSessionSkills } from './session-skills.ts'
 import type { SessionSkillsNeeds } from './session-skills.ts'
 import { createSessionTurns } from './session-turns.ts'
 import { TOOL_VERBS } from './tool.ts'
-import type { Tool, ToolCall } from './tool.ts'
+import type { SkillWriter, Tool, ToolCall } from './tool.ts'
 import { ToolFailure, toldFailure } from './tool-failure.ts'
 import { writeTool } from './write-tool.ts'
 
 export interface ToolContext {
   readonly sessionId: string
   /** Throws `forbidden` unless the caller may change the skills of its tenant; left out: nobody may. */
-  requireSkillWriter?(): void
+  requireSkillWriter?(): SkillWriter
 }
 
 export interface Tools {
@@ -48,9 +48,10 @@ export interface ToolsNeeds extends Pick<SessionSkillsNeeds, 'views' | 'boundSki
   readonly store: Store
   readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files'>
   readonly skills: Pick<Skills, 'forTenant'>
+  readonly clock: () => number
 }
 
-export function createTools({ store, sessions, skills, ...showing }: ToolsNeeds): Tools {
+export function createTools({ store, sessions, skills, clock, ...showing }: ToolsNeeds): Tools {
   const { reads, commands, files } = sessions
   const turns = createSessionTurns()
   const sessionSkills = createSessionSkills({ files, turns, skills, ...showing })
@@ -62,7 +63,7 @@ export function createTools({ store, sessions, skills, ...showing }: ToolsNeeds)
     prepared(globTool(files)),
     prepared(grepTool(files)),
     prepared(activateTool(sessionSkills)),
-    prepared(registerSkillTool({ files, skills })),
+    prepared(registerSkillTool({ files, skills, store, clock })),
   ]
   const definitions = tools.map(definitionOf)
 

@@ -29,6 +29,7 @@ import type { Skill } from '../../skills/skill.ts'
 import type { SkillStore } from '../../skills/skill-store.ts'
 import type { Skills } from '../../skills/skills.ts'
 import type { Store } from '../../store/store.ts'
+import { auditedBy } from './audited-by.ts'
 import { ByteContent } from './byte-content.ts'
 import { moment } from './moment.ts'
 import { bytes, empty, json, route } from './route.ts'
@@ -48,13 +49,7 @@ const CHANGE_ERRORS: readonly ErrorCode[] = ['forbidden', 'name_taken', 'payload
 export function skillRoutes({ skills, store, clock }: SkillRoutesNeeds): readonly Route[] {
   const of = ({ principal }: Entered): SkillStore => skills.forTenant(principal.tenantId)
   const changing = (call: Entered & Visit): SkillStore =>
-    auditedSkills({
-      ...{ skills: of(call), store, clock, tenantId: call.principal.tenantId },
-      by: {
-        ...{ actor: call.caller.actor, requestId: call.requestId },
-        ...(call.principal.onBehalfOf === null ? {} : { onBehalfOf: call.principal.onBehalfOf }),
-      },
-    })
+    auditedSkills({ skills: of(call), store, clock, tenantId: call.principal.tenantId, by: auditedBy(call) })
 
   return [
     route({

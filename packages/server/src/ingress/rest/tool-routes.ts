@@ -14,6 +14,7 @@ import type { GetOrCreate } from '../../sessions/getting.ts'
 import { openAiTool } from '../../tools/definitions.ts'
 import { TOOL_VERBS } from '../../tools/tool.ts'
 import type { Tools } from '../../tools/tools.ts'
+import { auditedBy } from './audited-by.ts'
 import { START_ERRORS } from './commands.ts'
 import { json, route } from './route.ts'
 import type { Call, Nothing, Route } from './route.ts'
@@ -45,7 +46,10 @@ export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): r
       async handle(call) {
         const context = {
           sessionId: await sessionIdOf(call),
-          requireSkillWriter: () => void authorize(call.principal, 'manage-skills'),
+          requireSkillWriter() {
+            authorize(call.principal, 'manage-skills')
+            return auditedBy(call)
+          },
         }
         const { input = {} } = call.body
         return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }

@@ -340,6 +340,18 @@ for (const under of subjects)
         expect(await call('register_skill', { path: 'nowhere' }, operator)).toEqual(failed('ENOENT'))
       })
 
+      test('what was registered, and what was refused, is in the audit by name and session, without its content', async () => {
+        const audit = await (await real.request('/v1/audit?page_size=200')).text()
+        const { items } = JSON.parse(audit) as { items: { resource: { id: string } }[] }
+        const by = { actor: { subject: 'ada' }, session_id: session, request_id: expect.stringMatching(/^req_/) as string }
+        const resource = { type: 'skill', id: 'greeter' }
+        expect(items.filter(({ resource: { id } }) => id === 'greeter').toReversed()).toMatchObject([
+          { action: 'skill.adopt', outcome: 'success', resource, ...by },
+          { action: 'skill.adopt', outcome: 'failure', error_code: 'name_taken', resource, ...by },
+        ])
+        expect(audit).not.toContain('greet.sh')
+      })
+
       test('it is used once it is activated, in the sandbox that runs', async () => {
         const before = await call('exec', { command: 'sh bin/greet.sh', workdir: '/workspace/.skills/greeter' })
         expect(before).toEqual(failed("'greeter' is not activated"))

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../../../test/environment/backends.ts'
 import { eventually } from '../../../../../../test/servers/eventually.ts'
 import { boxRefusal } from '../contract/box-client.ts'
+import { tenantOf } from '../tenant.ts'
 import { CONTEXT, dataOf, openBoxWorld, OTHER_CONTEXT, relayHeaders, TENANT } from './contract/box-world.ts'
 import type { BoxWorld } from './contract/box-world.ts'
 
@@ -330,6 +331,26 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
         const { content: after } = await sharing.call('box_read_skill_file', { name: 'kept', path: skill.entry_file })
         expect(after).toContain('license: MIT')
         expect(after).toContain('description: new')
+      })
+
+      test('every change to a skill is in the audit, by the workspace that made it', async () => {
+        const context = { ...CONTEXT, workspace_uuid: 'ws-audited' }
+        await sharing.call('box_create_skill', { skill: { name: 'noted', instructions: 'never told' } }, context)
+        await sharing.failure('box_create_skill', { skill: { name: 'noted' } }, context)
+        await sharing.call('box_write_skill_file', { name: 'noted', path: 'a.txt', content: 'never told' }, context)
+        await sharing.call('box_update_skill', { name: 'noted', skill: { instructions: 'never told' } }, context)
+        await sharing.call('box_delete_skill', { name: 'noted' }, context)
+        const { items } = (await sharing.rest('/v1/audit?page_size=200')) as {
+          items: { action: string; outcome: string; resource: object; actor: { subject: string } }[]
+        }
+        const changes = items.filter(({ actor }) => actor.subject === `langbot:${tenantOf(context).namespace}`).toReversed()
+        expect(changes.map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
+          ...['skill.create success', 'skill.create failure', 'skill.write-file success', 'skill.update success', 'skill.remove success'],
+        ])
+        for (const { resource } of changes) expect(resource).toEqual({ type: 'skill', id: 'noted' })
+        const adopted = items.filter(({ action, outcome }) => action === 'skill.adopt' && outcome === 'success')
+        expect(adopted).toMatchObject([{ resource: { id: 'grown' }, actor: { subject: `langbot:${TENANT.namespace}` } }])
+        expect(JSON.stringify(items)).not.toContain('never told')
       })
 
       test('client and server find out whether they see the same directory', async () => {

@@ -14,8 +14,10 @@ import type { SandboxUser } from '../../../sandboxes/spec.ts'
 import type { EventListeners } from '../../../sessions/events/event-listeners.ts'
 import { isClosed } from '../../../sessions/lifecycle/state.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
+import { auditedSkills } from '../../../skills/audited-skills.ts'
 import type { Skills } from '../../../skills/skills.ts'
 import type { SkillViews } from '../../../skills/skill-views.ts'
+import type { Store } from '../../../store/store.ts'
 import { errorText } from '../../../telemetry/log.ts'
 import type { Log } from '../../../telemetry/log.ts'
 import type { BoxRuntime } from '../runtime.ts'
@@ -48,6 +50,8 @@ export interface RunningBoxRuntime extends BoxRuntime {
 export interface BoxRuntimeNeeds {
   readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads' | 'steering' | 'commands' | 'processes' | 'streams' | 'files'>
   readonly listeners: EventListeners
+  /** Holds the audit. */
+  readonly store: Store
   /** The id of the Holdfast tenant to which everything of this door belongs. */
   readonly tenantId: string
   readonly backend: Pick<SandboxBackend, 'kind' | 'list'>
@@ -67,8 +71,8 @@ export interface BoxRuntimeNeeds {
 
 /** Resolves once the processes that an earlier life of this server left are held again. */
 export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBoxRuntime> {
-  const { sessions, listeners, backend, skills, views, sealing, stateDir, allowedRoots, user, clock, log } = needs
-  const callers = boxCallers(needs.tenantId)
+  const { sessions, listeners, store, tenantId, backend, skills, views, sealing, stateDir, allowedRoots, user, clock, log } = needs
+  const callers = boxCallers(tenantId)
   const hostRoot = hostRootOf(stateDir, needs.hostRoot)
   const config = boxConfig(hostRoot.path)
   const directories = hostDirectories({ config, hostRoot, allowedRoots, user })
@@ -90,7 +94,7 @@ export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBox
   /** What is kept of sessions that are over. */
   async function sweep(): Promise<void> {
     for (const sessionId of await records.sessions()) {
-      const session = await sessions.reads.hosted({ id: sessionId, tenantId: needs.tenantId })
+      const session = await sessions.reads.hosted({ id: sessionId, tenantId })
       if (session === null || isClosed(session.state)) await records.remove(sessionId)
     }
   }
@@ -156,11 +160,12 @@ export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBox
       const held = await outputs.open(caller, ref)
       return attachTo(held, () => void outputs.savePlace(ref))
     },
-    skills: (tenant) =>
-      withWorkspaceSkills({
-        ...{ store: skills.forTenant(tenant.namespace), clock, log },
-        locate: (path) => directories.locate(tenant, path),
-      }),
+    skills(tenant) {
+      const { namespace } = tenant
+      const by = { actor: callers.of(namespace).actor }
+      const audited = auditedSkills({ skills: skills.forTenant(namespace), store, clock, tenantId, by })
+      return withWorkspaceSkills({ store: audited, clock, log, locate: (path) => directories.locate(tenant, path) })
+    },
     async latestGeneration(tenant) {
       const generations = await boxSessions.generations(tenant)
       return generations.length === 0 ? null : Math.max(...generations)
