@@ -9,7 +9,8 @@
 /*
  * Makes this process unreadable to its neighbours, forbids gaining privileges, empties the bounding, inheritable and
  * ambient capability sets, and installs the system call filter. Returns NULL, or the name of the step that failed.
+ * refuses_reserving: files take space on a disk by being written and in no other way.
  */
-const char *lockdown(void);
+const char *lockdown(bool refuses_reserving);
 
 #endif

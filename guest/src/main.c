@@ -90,12 +90,17 @@ static _Noreturn void serve(int argc, char **argv) {
   int listener = -1;
   const char *path = NULL;
   bool allows_local_peers = false;
+  bool refuses_reserving = false;
   defaults.uid = geteuid();
   defaults.gid = getegid();
   for (int i = 0; i < argc; i++) {
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(argv[i], "--allow-local-peers") == 0) {
       allows_local_peers = true;
+      continue;
+    }
+    if (strcmp(argv[i], "--refuse-reserving") == 0) {
+      refuses_reserving = true;
       continue;
     }
     errno = EINVAL;
@@ -130,7 +135,7 @@ static _Noreturn void serve(int argc, char **argv) {
   if (chdir("/") != 0) die("enter /");
   /* Neighbours share /tmp: what one makes there is nobody else's to read unless it says so. */
   umask(defaults.first_user ? 077 : 022);
-  const char *failed = lockdown();
+  const char *failed = lockdown(refuses_reserving);
   if (failed) die(failed);
   occupy_low_descriptors();
   loop_open();
@@ -147,6 +152,6 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "serve") == 0) serve(argc - 2, argv + 2);
   result = argc > 1 ? applet_run(argv[1], argc - 1, argv + 1) : -1;
   if (result >= 0) return result;
-  dprintf(2, "usage: holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers]\n");
+  dprintf(2, "usage: holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers] [--refuse-reserving]\n");
   return 2;
 }

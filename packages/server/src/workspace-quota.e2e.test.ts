@@ -77,6 +77,17 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       expect(await eventsOf(session)).toHaveLength(1)
     })
 
+    test('gives no space that is not written: what asks for it is told so, and what writes instead is stopped', async () => {
+      const session = await real.session('reserving')
+      const refused = await ended(session, 'fallocate -l 5G reserved; echo $?; stat -c %b reserved')
+      expect(refused).toMatchObject({ stdout: '1\n0\n', stderr: expect.stringContaining('not supported') as string })
+      const command = 'fallocate --posix --length 1M small && fallocate --punch-hole --length 512K small && stat -c "%s %b" small'
+      expect((await ended(session, command)).stdout).toBe('1048576 1024\n')
+      expect(await ended(session, 'fallocate --posix --length 4G large; sleep 50')).toMatchObject({ status: 'workspace_full' })
+      const unbounded = await real.session('unbounded', { limits: { workspace_bytes: null } })
+      expect((await ended(unbounded, 'fallocate -l 1M reserved && stat -c %s reserved')).stdout).toBe('1048576\n')
+    })
+
     test('bounds the number of entries, and the depth that can be measured', async () => {
       const many = await real.session('many')
       expect(await ended(many, 'i=0; while :; do : > f$i; i=$((i+1)); done')).toMatchObject({ status: 'workspace_full' })

@@ -22,6 +22,12 @@ test('null lifts a limit, a number replaces it, silence keeps it', () => {
   expect(spec.limits).toEqual({ ...limits, cpus: null, pids: 16 })
 })
 
+test('a bound on the workspace, and only that, makes space something that is written', () => {
+  const { specFor } = policyOf(true)
+  expect(specFor({ limits: { workspace_bytes: 2 ** 20 } }, []).refusesReserving).toBe(true)
+  expect(specFor({ limits: { workspace_bytes: null } }, [])).not.toHaveProperty('refusesReserving')
+})
+
 test('a writable root is given to those who ask for it', () => {
   expect(policyOf(true).specFor({ rootfs: 'writable' }, []).rootfs).toBe('writable')
 })

@@ -37,6 +37,7 @@ export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
     mounts,
     limits: limitsFor(wish.limits, defaults.limits),
     ...(packed === undefined ? {} : { packed }),
+    ...(typeof wish.limits?.workspace_bytes === 'number' ? { refusesReserving: true } : {}),
   })
   return {
     specFor,

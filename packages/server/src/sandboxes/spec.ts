@@ -42,6 +42,8 @@ export interface SandboxSpec {
   readonly limits: Limits
   /** Absent: one user, one `/workspace`. Present: no `/workspace`, no default user, and neighbours that see nothing of each other. */
   readonly packed?: PackedUsers
+  /** Present: files take space on a disk by being written and in no other way, because somebody watches how much that is. */
+  readonly refusesReserving?: true
 }
 
 /** The user every command runs as inside. Where the server is not root this is also its uid on the host. */

@@ -26,6 +26,7 @@ export interface Wish {
   readonly mounts?: readonly Mount[]
   readonly limits?: Partial<Limits>
   readonly packed?: PackedUsers
+  readonly refusesReserving?: true
 }
 
 /** A sandbox with an open connection into it. */

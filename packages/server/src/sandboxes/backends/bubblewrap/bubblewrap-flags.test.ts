@@ -16,7 +16,7 @@ const ENTRIES: readonly PlacedEntry[] = [
 ]
 
 function line(network: 'off' | 'on', isRoot: boolean): string {
-  return bubblewrapFlags(ENTRIES, network, isRoot).join(' ')
+  return bubblewrapFlags(ENTRIES, { network }, isRoot).join(' ')
 }
 
 test.each([
@@ -56,9 +56,15 @@ test('with the network on the helper can see the monitor end', () => {
 
 test('a packed sandbox has users of a range and no default one', () => {
   const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
-  const packedLine = bubblewrapFlags(ENTRIES, 'off', true, packed).join(' ')
+  const packedLine = bubblewrapFlags(ENTRIES, { network: 'off', packed }, true).join(' ')
   expect(packedLine.endsWith('serve --listen-fd 3 --first-user 2100000000 --user-count 4 --user-processes 8')).toBe(true)
   expect(jailUserFlags(packed)).toEqual(['--jail-user', '65533', '--id-map', '0 65533 1\n2100000000 2100000000 4\n'])
   expect(hidingFlags(packed)).toEqual(['--hide-processes', '65533'])
   expect(hidingFlags()).toEqual([])
+})
+
+test.each([true, false])('as root %s: the guest is told where space is watched', (isRoot) => {
+  const watched = bubblewrapFlags(ENTRIES, { network: 'off', refusesReserving: true }, isRoot)
+  expect(watched.at(-1)).toBe('--refuse-reserving')
+  expect(line('off', isRoot)).not.toContain('--refuse-reserving')
 })

@@ -3,9 +3,10 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import type { PackedUsers, SandboxSpec } from '../../spec.ts'
+import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
+import type { JailShape } from '../jail/jail-backend.ts'
 import { COMMAND_USER } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 
@@ -19,22 +20,17 @@ const SANDBOX_ID = String(COMMAND_USER)
 /** What the guest needs to run commands as another user and to end them; it drops them before it starts any. */
 const GUEST_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_SETPCAP']
 
-export function bubblewrapFlags(
-  entries: readonly PlacedEntry[],
-  network: SandboxSpec['network'],
-  isRoot: boolean,
-  packed?: PackedUsers,
-): readonly string[] {
+export function bubblewrapFlags(entries: readonly PlacedEntry[], shape: JailShape, isRoot: boolean): readonly string[] {
   return [
     // A session of its own: the guest shares no process group with the monitor outside, so it cannot signal it.
     ...['--unshare-all', '--unshare-user', '--as-pid-1', '--new-session', '--clearenv', '--hostname', 'sandbox'],
     ...['--info-fd', String(INFO_DESCRIPTOR)],
     // Held by the monitor alone, so that the network helper sees it end.
-    ...(network === 'on' ? ['--json-status-fd', String(STATUS_DESCRIPTOR)] : []),
+    ...(shape.network === 'on' ? ['--json-status-fd', String(STATUS_DESCRIPTOR)] : []),
     ...(isRoot ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
     ...entries.flatMap(entryFlags),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
-    ...guestCommand(isRoot, packed),
+    ...guestCommand(isRoot, shape),
   ]
 }
 
@@ -46,9 +42,9 @@ function severalUsers(): readonly string[] {
   ]
 }
 
-function guestCommand(isRoot: boolean, packed: PackedUsers | undefined): readonly string[] {
-  const user = isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, packed) : []
-  return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user]
+function guestCommand(isRoot: boolean, shape: JailShape): readonly string[] {
+  const user = isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, shape.packed) : []
+  return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user, ...guestFilterFlags(shape)]
 }
 
 function entryFlags(entry: PlacedEntry): readonly string[] {

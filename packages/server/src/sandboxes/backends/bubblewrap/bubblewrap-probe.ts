@@ -4,10 +4,9 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import type { BackendNeeds, Probe } from '../../backend.ts'
-import type { PackedUsers, SandboxSpec } from '../../spec.ts'
 import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
-import type { JailProbe } from '../jail/jail-backend.ts'
+import type { JailProbe, JailShape } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
 import { COMMAND_USER, hidingFlags, JAIL_USER, jailUserFlags } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
@@ -47,7 +46,7 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
     packingProblem: await packingProblem(needs.launcherPath, signal),
   }
   const probe: Probe = { available: true, version: version.output.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
-  return { probe, jail: { host, render: (view, network, packed) => render(path, host.isRoot, view, network, packed) } }
+  return { probe, jail: { host, render: (view, shape) => render(path, host.isRoot, view, shape) } }
 }
 
 /** As the sandboxes do it: every namespace, and the mounts that need rights in them. */
@@ -73,12 +72,13 @@ export function missingFlags(help: string): readonly string[] {
   return NEEDED_FLAGS.filter((flag) => !words.has(flag))
 }
 
-function render(path: string, isRoot: boolean, view: readonly ViewEntry[], network: SandboxSpec['network'], packed?: PackedUsers) {
+function render(path: string, isRoot: boolean, view: readonly ViewEntry[], shape: JailShape) {
+  const { packed } = shape
   const staged = stageView(view, isRoot ? { kind: 'as-root', owners: { user: COMMAND_USER, root: JAIL_USER } } : { kind: 'descriptors' })
   return {
     stagingFlags: staged.launcherFlags,
     jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags(packed) : []), ...hidingFlags(packed)],
-    argv: [path, ...bubblewrapFlags(staged.entries, network, isRoot, packed)],
+    argv: [path, ...bubblewrapFlags(staged.entries, shape, isRoot)],
   }
 }
 

@@ -32,6 +32,7 @@ function body(spec: Partial<SandboxSpec> = {}, traits: Partial<EngineTraits> = {
 test('the guest is the first process, told its socket and the user of commands', () => {
   const { Entrypoint, Cmd, User, WorkingDir, Image, Healthcheck } = body()
   expect(Entrypoint).toEqual(['/.holdfast/guest', 'serve', '--listen', '/.holdfast/run/guest.sock', '--uid', '1000', '--gid', '1001'])
+  expect(body({ refusesReserving: true }).Entrypoint).toEqual([...Entrypoint, '--refuse-reserving'])
   expect({ Cmd, User, WorkingDir, Image, Healthcheck }).toEqual({
     Cmd: [],
     User: '0:0',

@@ -7,6 +7,7 @@
  * entrypoint, command, user, directory, health check and volumes are replaced. Pure: the same wish gives the same plan.
  */
 import { PACKED_ROOT } from '../../packing.ts'
+import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
 import type { Limits, Mount, PackedUsers, SandboxSpec, SandboxUser } from '../../spec.ts'
 
@@ -84,6 +85,7 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
       `${SOCKET_DIRECTORY}/${SOCKET_NAME}`,
       ...guestUserFlags(user, spec.packed),
       ...unlistedFlags(wish),
+      ...guestFilterFlags(spec),
     ],
     hostname: 'sandbox',
     labels: wish.labels,

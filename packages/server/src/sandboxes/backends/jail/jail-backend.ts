@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '../../backend.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
-import type { PackedUsers, SandboxSpec } from '../../spec.ts'
+import type { SandboxSpec } from '../../spec.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
@@ -35,12 +35,11 @@ export type JailProbe = { readonly probe: Probe; readonly jail: UsableJail | nul
 export interface UsableJail {
   readonly host: JailHost
   /** The launcher's flags and the program's own arguments for a view. Throws `capability_unsupported`. */
-  render(
-    view: readonly ViewEntry[],
-    network: SandboxSpec['network'],
-    packed?: PackedUsers,
-  ): Pick<LaunchPlan, 'stagingFlags' | 'jailFlags' | 'argv'>
+  render(view: readonly ViewEntry[], shape: JailShape): Pick<LaunchPlan, 'stagingFlags' | 'jailFlags' | 'argv'>
 }
+
+/** What of a spec the program is told beside the view. */
+export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'refusesReserving'>
 
 export function jailBackend(
   kind: BackendKind,
@@ -96,7 +95,7 @@ export function jailBackend(
     await assertPackedSource(spec)
     const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers)
-    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec.network, spec.packed)
+    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
     await refusePlantedLinks(spec.mounts)
     await (swept ??= sweepUnfinished(needs.stateDir, Date.now()))
@@ -124,7 +123,7 @@ export function jailBackend(
       checkSpec(kind, spec, found.capabilities, mostOpenFiles)
       await assertPackedSource(spec)
       // Some wishes only fail when they are spelled for the program; which /etc is shown makes no difference to that.
-      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec.network, spec.packed)
+      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec)
     },
     async create(name, spec, signal) {
       const starting = start(name, spec, signal)

@@ -8,8 +8,10 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { PackedUsers } from '../../spec.ts'
+import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
+import type { JailShape } from '../jail/jail-backend.ts'
 import { COMMAND_USER, mappedIds } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 
@@ -25,17 +27,18 @@ export interface JailIdentity {
   readonly gid: number
 }
 
-export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdentity, packed?: PackedUsers): readonly string[] {
+export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdentity, shape: Omit<JailShape, 'network'>): readonly string[] {
   return [
     ...['--mode', 'o', '--really_quiet', '--time_limit', '0', '--disable_rlimits', '--hostname', 'sandbox', '--cwd', '/'],
     // Without this nsjail gives its programs the lowest priority there is.
     ...['--nice_level', '0'],
     ...['--pass_fd', String(LISTEN_DESCRIPTOR)],
-    ...identityFlags(identity, packed),
+    ...identityFlags(identity, shape.packed),
     ...entries.flatMap(entryFlags),
     '--',
     ...[GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR)],
-    ...(identity.isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, packed) : []),
+    ...(identity.isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, shape.packed) : []),
+    ...guestFilterFlags(shape),
   ]
 }
 

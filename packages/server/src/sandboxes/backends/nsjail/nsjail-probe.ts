@@ -4,10 +4,9 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import type { BackendNeeds, Probe } from '../../backend.ts'
-import type { PackedUsers } from '../../spec.ts'
 import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
-import type { JailProbe } from '../jail/jail-backend.ts'
+import type { JailProbe, JailShape } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
 import { COMMAND_USER, hidingFlags, JAIL_USER } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
@@ -55,10 +54,10 @@ export async function probeNsjail(needs: BackendNeeds, settings: JailSettings, s
   }
   // nsjail has no flag that tells its version.
   const probe: Probe = { available: true, version: 'unknown', capabilities: jailCapabilities(host) }
-  return { probe, jail: { host, render: (view, _network, packed) => render(path, identity, view, packed) } }
+  return { probe, jail: { host, render: (view, shape) => render(path, identity, view, shape) } }
 }
 
-function render(path: string, identity: JailIdentity, view: readonly ViewEntry[], packed?: PackedUsers) {
+function render(path: string, identity: JailIdentity, view: readonly ViewEntry[], shape: JailShape) {
   const staged = stageView(
     view,
     identity.isRoot
@@ -67,8 +66,8 @@ function render(path: string, identity: JailIdentity, view: readonly ViewEntry[]
   )
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'children', ...hidingFlags(packed)],
-    argv: [path, ...nsjailFlags(staged.entries, identity, packed)],
+    jailFlags: ['--init-from', 'children', ...hidingFlags(shape.packed)],
+    argv: [path, ...nsjailFlags(staged.entries, identity, shape)],
   }
 }
 

@@ -100,6 +100,10 @@ describe('outside a sandbox', () => {
     expect(await attackHost('change-directory', place)).toMatch(/^broken: made/)
   })
 
+  test('space is reserved, in each of the ways that this kernel has', async () => {
+    expect(await attackHost('reserve-space', directory)).toMatch(/^broken: fallocate 0 left 2\d\d\d blocks/)
+  })
+
   test('a descriptor left open is found', () => {
     const leaked = openSync(join(directory, 'secret'), 'r')
     const { stdout } = spawnSync(program, ['use-descriptors'], { stdio: ['ignore', 'pipe', 'inherit', leaked] })

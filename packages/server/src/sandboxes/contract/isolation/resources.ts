@@ -107,6 +107,13 @@ export const RESOURCES: Proofs<Ground> = {
     })
   },
 
+  'space that is taken without being written, where somebody watches what is': (ground) => {
+    const source = ground.laboratory.hostDirectory('reserved')
+    return ground.fresh({ refusesReserving: true, mounts: [{ source, target: '/workspace', mode: 'rw' }] }, async ({ inside }) => {
+      await holds(inside, 'reserve-space', '/workspace')
+    })
+  },
+
   'a gigabyte of output that nobody reads': (ground) =>
     ground.fresh({}, async ({ inside }) => {
       const growth = await memoryGrowthDuring(async () => {

@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/falloc.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -146,6 +148,43 @@ static int spin(int count, char **arguments) {
   return EXIT_UNABLE;
 }
 
+static int64_t space_of(int file) {
+  struct stat status;
+  return fstat(file, &status) < 0 ? -1 : (int64_t)status.st_blocks;
+}
+
+/* reserve-space DIRECTORY: every way to have space there without writing. What is written, and what gives space back, must work. */
+static int reserve_space(int count, char **arguments) {
+  (void)count;
+  const int64_t size = 1 << 20;
+  const int modes[] = {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_UNSHARE_RANGE,
+                       0x80 /* FALLOC_FL_WRITE_ZEROES */};
+  const unsigned words[] = {10, 36, 40, 42, 57};
+  struct {
+    int16_t type, whence;
+    int64_t start, length;
+    int32_t system;
+    uint32_t process;
+    int32_t unused[4];
+  } wish = {.length = size};
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/reserved", arguments[0]);
+  int file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  if (file < 0 || unlink(path) < 0 || space_of(file) != 0) return unable("make %s: %s", path, strerror(errno));
+  for (size_t index = 0; index < sizeof modes / sizeof *modes; index++) {
+    if (fallocate(file, modes[index], 0, size) == 0 || errno != EOPNOTSUPP || space_of(file) != 0)
+      return broken("fallocate %#x left %lld blocks: %s", modes[index], (long long)space_of(file), strerror(errno));
+  }
+  for (size_t index = 0; index < sizeof words / sizeof *words; index++) {
+    if (ioctl(file, _IOC(_IOC_WRITE, 'X', words[index], sizeof wish), &wish) == 0 || errno != EOPNOTSUPP || space_of(file) != 0)
+      return broken("ioctl %u left %lld blocks: %s", words[index], (long long)space_of(file), strerror(errno));
+  }
+  int failed = posix_fallocate(file, 0, size);
+  if (failed || space_of(file) < size / 512) return broken("the C library does not write instead: %s", strerror(failed));
+  if (fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, size) < 0) return broken("nothing can be given back: %s", strerror(errno));
+  return space_of(file) == 0 ? held("nothing but what was written") : broken("what was given back is still there");
+}
+
 const struct attack RESOURCE_ATTACKS[] = {
     {"fork-bomb", fork_bomb, 0},
     {"memory-bomb", memory_bomb, 1},
@@ -153,5 +192,6 @@ const struct attack RESOURCE_ATTACKS[] = {
     {"descriptor-flood", descriptor_flood, 1},
     {"output-flood", output_flood, 1},
     {"spin", spin, 1},
+    {"reserve-space", reserve_space, 1},
     {NULL, NULL, 0},
 };
