@@ -8,7 +8,8 @@
 import { HoldfastError } from '@holdfast/protocol'
 import type { Store } from '../store/store.ts'
 import type { ExecutionRow } from '../store/tables/executions.ts'
-import { findProcess, listProcesses } from '../store/tables/processes.ts'
+import { findProcess, listEndedProcesses, listProcesses } from '../store/tables/processes.ts'
+import type { EndedFilter } from '../store/tables/processes.ts'
 import type { Caller } from './caller.ts'
 import type { Killed } from './executions/cancelling.ts'
 import type { Command } from './executions/command.ts'
@@ -35,6 +36,8 @@ export interface Processes {
   start(caller: Caller, sessionId: string, request: ProcessRequest, signal: AbortSignal): Promise<ProcessRow>
   /** The newest of each name, newest first. */
   list(caller: Caller, sessionId: string): Promise<readonly ProcessRow[]>
+  /** Over many sessions: the ids of those that ended by themselves, the last one first. */
+  listEnded(caller: Caller, filter: EndedFilter, limit: number): Promise<readonly string[]>
   get(caller: Caller, sessionId: string, name: string): Promise<ProcessRow>
   /** Kills its whole tree. One that has ended is left as it is. */
   stop(caller: Caller, sessionId: string, name: string, graceMs?: number): Promise<Killed>
@@ -68,6 +71,7 @@ export function createProcesses({ store, reads, executions, running }: Processes
       const session = await reads.open(caller, 'read', sessionId)
       return (await store.read((sql) => listProcesses(sql, session, MAX_LISTED))).map(asOfNow)
     },
+    listEnded: (caller, filter, limit) => store.read((sql) => listEndedProcesses(sql, caller.visibility, filter, limit)),
     get: (caller, sessionId, name) => find(caller, 'read', sessionId, name),
     async stop(caller, sessionId, name, graceMs) {
       const { id } = await find(caller, 'exec', sessionId, name)

@@ -313,6 +313,13 @@ export async function listSessions(
   return rows.map(parse)
 }
 
+/** A query for the ids of those with a label that are not over. */
+export function openSessionIds(visible: Visible, label: LabelMatch): { readonly text: string; readonly values: readonly SqlValue[] } {
+  const { text, values } = condition(visible)
+  const source = labelSource(visible.tenantId, [label])
+  return { text: `SELECT sessions.id FROM ${source.from} AND ${text} AND state NOT IN ${OVER}`, values: [...source.values, ...values] }
+}
+
 /** Ids of what is due on one server, the longest overdue first. */
 export async function dueSessions(sql: Sql, serverId: string, now: number, limit: number): Promise<readonly SessionRef[]> {
   const text = `SELECT id, tenant_id FROM sessions WHERE server_id = ? AND deadline_at <= ? ORDER BY deadline_at LIMIT ?`

@@ -4,7 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  *
  * A process is `running` as soon as it is started, and one of the same id is ended with all its tree first. One that ends by itself is
- * told of for a while; one that was stopped is gone at once. Processes outlive connections and the server.
+ * told of for a while, unless too many end after it; one that was stopped is gone at once. Processes outlive connections and the server.
  */
 import { isHoldfastError } from '@holdfast/protocol'
 import { BoxError, boxTime } from '@holdfast/protocol/box'
@@ -29,6 +29,7 @@ import { ProcessOutput } from './process-output.ts'
 import { SEARCHED_BYTES } from './process-outputs.ts'
 import type { ProcessOutputs, ProcessRef } from './process-outputs.ts'
 import type { Launch, ProcessRecords } from './process-records.ts'
+import { DOOR_LABEL } from './session-names.ts'
 import { TextTail } from './text-tail.ts'
 
 /** Between asking a process to end and killing it. */
@@ -82,11 +83,13 @@ export function createBoxProcesses(needs: BoxProcessesNeeds): BoxProcesses {
     return counts.reduce((total, count) => total + count, 0)
   }
 
-  /** Whether it is told of: one that was stopped is not, and one that ended not for ever. */
-  function isTold({ status, cancelAt, endedAt }: ProcessRow): boolean {
-    if (status === 'running') return true
-    if (cancelAt !== null || status === 'not_started') return false
-    return (endedAt ?? 0) + config.limits.completed_process_retention_sec * 1000 > clock()
+  /** Those that are told of: one that was stopped is not, and one that ended not for ever, nor after too many others. */
+  async function toldOf(rows: readonly ProcessRow[]): Promise<readonly ProcessRow[]> {
+    if (rows.every(({ status }) => status === 'running')) return rows
+    const { completed_process_retention_sec: seconds, max_completed_processes: most } = config.limits
+    const filter = { label: DOOR_LABEL, endedAfter: clock() - seconds * 1000 }
+    const ended = new Set(await processes.listEnded(callers.door, filter, most))
+    return rows.filter(({ id, status }) => status === 'running' || ended.has(id))
   }
 
   async function newest(caller: Caller, sessionId: string, name: string): Promise<ProcessRow | null> {
@@ -100,7 +103,7 @@ export function createBoxProcesses(needs: BoxProcessesNeeds): BoxProcesses {
     const caller = callers.of(tenant.namespace)
     for (const session of await boxSessions.find(tenant, logicalId)) {
       const row = await newest(caller, session.id, processNameOf(processId))
-      if (row !== null && isTold(row)) return { caller, session, row }
+      if (row !== null && (await toldOf([row])).length > 0) return { caller, session, row }
     }
     throw new BoxError('BoxManagedProcessNotFoundError', `there is no managed process '${processId.slice(0, 255)}' in this session`)
   }
@@ -178,7 +181,7 @@ export function createBoxProcesses(needs: BoxProcessesNeeds): BoxProcesses {
     find,
     async list(tenant, logicalId, { id }) {
       const caller = callers.of(tenant.namespace)
-      const told = (await processes.list(caller, id)).filter(isTold)
+      const told = await toldOf(await processes.list(caller, id))
       return Promise.all(told.map((row) => infoOf(tenant, logicalId, { caller, row })))
     },
     countRunning,

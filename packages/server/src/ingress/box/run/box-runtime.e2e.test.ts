@@ -598,6 +598,45 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
         }
       })
 
+      test('of those that ended the oldest are told of no more when there are too many, and after a restart the same ones', async () => {
+        const told = async () => {
+          const { managed_processes: all = {} } = await world.call('box_get_session', { session_id: 'ended' })
+          return Object.keys(all as object).toSorted()
+        }
+        const ends = async (id: string) => {
+          await world.launch('ended', id, 'true')
+          await eventually(async () => (await world.look('ended', id)).status).toBe('exited')
+        }
+        await world.exec('ended', 'true')
+        for (const id of ['first', 'second', 'third']) await ends(id)
+        await world.launch('ended', 'running', 'sleep 600')
+        expect(await told()).toEqual(['first', 'running', 'second', 'third'])
+        await world.call('box_init', { limits: { max_completed_processes: 2 } })
+        try {
+          expect(await told()).toEqual(['running', 'second', 'third'])
+          expect(await world.failure('box_get_managed_process', { session_id: 'ended', process_id: 'first' })).toMatch(
+            /^BoxManagedProcessNotFoundError: /,
+          )
+          await ends('fourth')
+          expect(await told()).toEqual(['fourth', 'running', 'third'])
+          // One that was stopped takes no place, and one of another workspace does.
+          await world.launch('ended', 'stopped', 'sleep 600')
+          await world.call('box_stop_managed_process', { session_id: 'ended', process_id: 'stopped' })
+          expect(await told()).toEqual(['fourth', 'running', 'third'])
+          await world.exec('ended', 'true', {}, OTHER_CONTEXT)
+          const spec = { process_id: 'elsewhere', command: 'true' }
+          await world.call('box_start_managed_process', { session_id: 'ended', spec }, OTHER_CONTEXT)
+          await eventually(told).toEqual(['fourth', 'running'])
+          await world.restart()
+          await world.call('box_init', { limits: { max_completed_processes: 2 } })
+          expect(await told()).toEqual(['fourth', 'running'])
+          await world.call('box_init', { limits: { max_completed_processes: 0 } })
+          expect(await told()).toEqual(['running'])
+        } finally {
+          await world.call('box_init', { limits: {} })
+        }
+      })
+
       test('item 18: what a client says of backends changes neither the backend nor its sessions', async () => {
         await world.exec('s1', 'touch /tmp/before')
         await world.call('box_init', { backend: 'e2b', e2b: { api_key: 'k' }, unknown: [1] })

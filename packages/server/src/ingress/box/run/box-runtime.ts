@@ -80,7 +80,10 @@ export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBox
   const boxSessions = createBoxSessions({ sessions, listeners, callers, config, directories, views, skillsRoot, log })
   const exec = createBoxExec({ boxSessions, sessions, backendName: backend.kind })
   const records = createProcessRecords({ directory: join(stateDir, 'box', 'processes'), sealing })
-  const outputs = createProcessOutputs({ streams: sessions.streams, records, log })
+  const outputs = createProcessOutputs({
+    ...{ streams: sessions.streams, records, log },
+    mostEnded: () => config.limits.max_completed_processes,
+  })
   const processes = createBoxProcesses({ boxSessions, sessions, callers, config, outputs, records, clock, log })
 
   async function backendInfo(): Promise<BoxBackendInfo> {

@@ -15,7 +15,7 @@ import type { ProcessRecords } from './process-records.ts'
 
 /** How often the place of a process that talks is written down. */
 const PLACE_EVERY_MS = 1_000
-/** Of those that ended, how many complaints are remembered. */
+/** Of those that ended, how many complaints are remembered at the most. */
 const MAXIMUM_ENDED = 1_024
 /** How much of what was printed is looked through for complaints that are not remembered. */
 export const SEARCHED_BYTES = 262_144
@@ -50,18 +50,22 @@ export interface ProcessOutputs {
 export interface ProcessOutputsNeeds {
   readonly streams: ProcessStreams
   readonly records: ProcessRecords
+  /** Of how many that ended anything is told. */
+  readonly mostEnded: () => number
   readonly log: Log
 }
 
-export function createProcessOutputs({ streams, records, log }: ProcessOutputsNeeds): ProcessOutputs {
+export function createProcessOutputs({ streams, records, mostEnded, log }: ProcessOutputsNeeds): ProcessOutputs {
   const table = new Map<string, HeldProcess & { readonly ref: ProcessRef; savedSeq: number; saved: Promise<void> }>()
   const opening = new Map<string, Promise<HeldProcess>>()
   const ended = new Map<string, string>()
 
   function remember(executionId: string, text: string): void {
     ended.set(executionId, text)
-    const [oldest] = ended.keys()
-    if (ended.size > MAXIMUM_ENDED && oldest !== undefined) ended.delete(oldest)
+    for (const oldest of ended.keys()) {
+      if (ended.size <= Math.min(MAXIMUM_ENDED, mostEnded())) return
+      ended.delete(oldest)
+    }
   }
 
   function add(ref: ProcessRef, stream: ProcessStream, output: ProcessOutput): HeldProcess {

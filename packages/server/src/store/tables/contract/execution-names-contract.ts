@@ -12,7 +12,7 @@ import type { Store } from '../../store.ts'
 import { attendedExecutions, inputOf, isAttended, noteAttended, noteInput } from '../execution-input.ts'
 import { endExecution, insertExecution } from '../executions.ts'
 import type { ExecutionRow } from '../executions.ts'
-import { findProcess, listProcesses } from '../processes.ts'
+import { findProcess, listEndedProcesses, listProcesses } from '../processes.ts'
 import { renewServer } from '../servers.ts'
 import { insertSession } from '../sessions.ts'
 import type { SessionRow } from '../sessions.ts'
@@ -35,8 +35,8 @@ export function executionNamesContract(kind: string, open: () => Promise<Store>)
     })
     afterAll(() => store.close())
 
-    async function newSession(serverId = SERVERS[0] ?? ''): Promise<SessionRow> {
-      const row = sampleSession({ tenantId: TENANT, serverId })
+    async function newSession(serverId = SERVERS[0] ?? '', differs: Partial<SessionRow> = {}): Promise<SessionRow> {
+      const row = sampleSession({ tenantId: TENANT, serverId, ...differs })
       await store.write((transaction) => insertSession(transaction, row))
       return row
     }
@@ -73,6 +73,38 @@ export function executionNamesContract(kind: string, open: () => Promise<Store>)
       expect(await found('b')).toMatchObject({ id: newestB })
       expect(await found('c')).toBeNull()
       expect(await found('a', 'tnt_other')).toBeNull()
+    })
+
+    test('those that ended by themselves are listed over sessions with a label, the last to end first', async () => {
+      const labels = { door: 'one' }
+      const own = await newSession(SERVERS[0], { labels, owner: 'ann' })
+      const second = await newSession(SERVERS[1], { labels, owner: 'ben' })
+      const over = await newSession(SERVERS[0], { labels, state: 'released' })
+      const other = await newSession(SERVERS[0], { labels: { door: 'two' } })
+      const ended = (session: SessionRow, name: string, endedAt: number, differs: Partial<ExecutionRow> = {}) =>
+        newExecution(session, { kind: 'process', name, endedAt, ...differs })
+      await ended(own, 'a', 20)
+      const newestA = await ended(own, 'a', 15, { startedAt: 1 })
+      const b = await ended(second, 'a', 16)
+      const early = await ended(own, 'early', 10)
+      await ended(own, 'stopped', 30, { cancelAt: 29 })
+      await ended(own, 'never', 30, { status: 'not_started' })
+      await ended(own, 'again', 30)
+      await ended(own, 'again', 0, { startedAt: 2, status: 'running', endedAt: null, exitCode: null })
+      await newExecution(own, { endedAt: 30 })
+      for (const elsewhere of [over, other]) await ended(elsewhere, 'a', 30)
+      const visible = { tenantId: TENANT, owner: null, groups: [] }
+      const listed = (limit: number, differs: { endedAfter?: number; owner?: string; tenantId?: string } = {}) => {
+        const { endedAfter = 0, ...whose } = differs
+        const filter = { label: { name: 'door', value: 'one' }, endedAfter }
+        return store.read((sql) => listEndedProcesses(sql, { ...visible, ...whose }, filter, limit))
+      }
+      expect(await listed(10)).toEqual([b, newestA, early])
+      expect(await listed(2)).toEqual([b, newestA])
+      expect(await listed(0)).toEqual([])
+      expect(await listed(10, { endedAfter: 10 })).toEqual([b, newestA])
+      expect(await listed(10, { owner: 'ben' })).toEqual([b])
+      expect(await listed(10, { tenantId: 'tnt_other' })).toEqual([])
     })
 
     test('what one takes is none unless it is said, and changes with what is said', async () => {
