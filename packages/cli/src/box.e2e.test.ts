@@ -1,7 +1,7 @@
 /** `holdfast box -s`: the whole server for a client on its pipes, over quickly when the client leaves; what it made stays. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -18,11 +18,12 @@ const CONTEXT = { instance_uuid: 'inst-1', workspace_uuid: 'ws-A', placement_gen
 const subjects = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')
 let home = ''
 
-function startBox(args: readonly string[] = ['--ws-control-port', '0'], settings: NodeJS.ProcessEnv = {}) {
+function startBox(args: readonly string[] = ['--ws-control-port', '0'], settings: NodeJS.ProcessEnv = {}, cwd = process.cwd()) {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(HOLDFAST_|LANGBOT_|npm_)/.test(name)))
   const child = spawn(process.execPath, [PROGRAM, 'box', '-s', ...args], {
     env: { ...inherited, HOLDFAST_HOME: home, HOLDFAST_BACKEND: 'bubblewrap', LANGBOT_BOX_TRUSTED_INSTANCE_UUID: 'inst-1', ...settings },
     stdio: ['pipe', 'pipe', 'pipe'],
+    cwd,
   })
   const waiting = new Map<unknown, (frame: Record<string, unknown>) => void>()
   const reader = stdioReader()
@@ -116,6 +117,19 @@ for (const subject of subjects) {
       const running = 'for f in /proc/[0-9]*/cmdline; do tr "\\0" " " < $f; echo; done 2>/dev/null | grep "^sleep"; cat note'
       expect(await exec(again, running)).toMatchObject({ stdout: 'sleep 43210 \nkept' })
       expect(await again.end(() => again.child.kill('SIGTERM'))).toEqual({ code: 0, isInTime: true })
+    })
+
+    test('works in the directories of the LangBot that started it, as its settings name them', async () => {
+      const place = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-box-data-')))
+      chmodSync(place, 0o755)
+      const section = { local: { host_root: './data/box', default_workspace: '', allowed_mount_roots: ['./data/box', '/tmp'] } }
+      const box = start(['--ws-control-port', '0'], { LANGBOT_BOX_CONFIG: JSON.stringify(section) }, place)
+      const path = join(place, 'data/box/default')
+      const made = { session_id: 'shared', cmd: 'echo made > note', host_path: path }
+      expect((await box.ask('box_exec', made))['data']).toMatchObject({ exit_code: 0 })
+      expect(readFileSync(join(path, 'note'), 'utf8')).toBe('made\n')
+      await box.ask('box_delete_session', { session_id: 'shared' })
+      rmSync(place, { recursive: true, force: true })
     })
 
     test('starts while an earlier one still leaves', async () => {

@@ -14,6 +14,7 @@ import { environmentValues, fileValues } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
+import { namedHostRoot } from './ingress/box/settings.ts'
 import type { BoxSettings } from './ingress/box/settings.ts'
 import type { Profile } from './policy/profiles.ts'
 import type { Limits } from './sandboxes/spec.ts'
@@ -171,7 +172,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       token: read('box.control_token'),
       instance: read('box.instance'),
       tenant: read('box.tenant'),
-      hostRoot: read('box.host_root'),
+      hostRoot: read('box.host_root') ?? namedHostRoot(read('box.config')),
       config: read('box.config'),
     },
     logLevel: read('log.level'),

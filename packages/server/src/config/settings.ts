@@ -290,7 +290,7 @@ export const SETTINGS = {
   'box.host_root': {
     schema: absolutePath.nullable(),
     fallback: null,
-    help: 'Directory in which workspaces that Box clients name are made; without it sessions have their own.',
+    help: 'Directory in which workspaces that Box clients name are made; without it local.host_root of box.config, or in the home.',
   },
   'box.config': {
     schema: z.string({ error: 'must be JSON as text' }).nullable(),

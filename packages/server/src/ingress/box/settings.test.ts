@@ -1,4 +1,5 @@
 /** What an operator may say about the Box door, from where it is read, and what is refused at the start. */
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../config.ts'
 import { checkBoxSettings, checkStdioSettings } from './settings.ts'
@@ -16,6 +17,16 @@ test('LangBot’s own variables count where Holdfast’s are absent', () => {
   expect(load(theirs).box).toMatchObject({ token: TOKEN, instance: 'inst-1', config: '{}' })
   expect(load({ ...theirs, HOLDFAST_BOX_INSTANCE: 'inst-2' }).box.instance).toBe('inst-2')
   expect(load({ LANGBOT_BOX_CONTROL_TOKEN: '' }).box.token).toBeNull()
+})
+
+test('what LangBot calls its host root is the server’s, from where it was started, unless the operator says another', () => {
+  const rootOf = (local: unknown, environment: NodeJS.ProcessEnv = {}) =>
+    load({ LANGBOT_BOX_CONFIG: JSON.stringify({ local }), ...environment }).box.hostRoot
+  expect(rootOf({ host_root: '/srv/box' })).toBe('/srv/box')
+  expect(rootOf({ host_root: './data/box' })).toBe(join(process.cwd(), 'data/box'))
+  expect(rootOf({ host_root: './data/box' }, { HOLDFAST_BOX_HOST_ROOT: '/srv/ours' })).toBe('/srv/ours')
+  for (const local of [undefined, 'text', {}, { host_root: ' ' }, { host_root: 7 }]) expect(rootOf(local)).toBeNull()
+  expect(load({ LANGBOT_BOX_CONFIG: 'no JSON' }).box.hostRoot).toBeNull()
 })
 
 test.each([{ HOLDFAST_BOX_CONTROL_TOKEN: 'short' }, { LANGBOT_BOX_CONTROL_TOKEN: `${TOKEN} x` }, { HOLDFAST_BOX_INSTANCE: '-x' }])(

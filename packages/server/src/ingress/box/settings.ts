@@ -3,8 +3,10 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
+import { resolve } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { parseFrame } from '@holdfast/protocol/box'
+import { z } from 'zod'
 import { isLoopback } from '../../access/listen-address.ts'
 
 export interface BoxSettings {
@@ -20,6 +22,8 @@ export interface BoxSettings {
   /** JSON: what `box_init` is given at the start. */
   readonly config: string | null
 }
+
+const NamedHostRoot = z.object({ local: z.object({ host_root: z.string().trim().min(1).max(4096) }) })
 
 /** Throws `config_invalid` for a door that would offer command execution to the network without a token. */
 export function checkBoxSettings({ isEnabled, token }: BoxSettings, host: string): void {
@@ -40,4 +44,10 @@ export function checkStdioSettings({ token, instance }: BoxSettings): void {
 /** The section to begin with; `null` when there is none or it is no object, which is no reason not to start. */
 export function initialConfig({ config }: BoxSettings): Readonly<Record<string, unknown>> | null {
   return config === null ? null : parseFrame(config)
+}
+
+/** `local.host_root` of the section to begin with, from where the server was started, as the original reads it; `null`: it names none. */
+export function namedHostRoot(config: string | null): string | null {
+  const named = NamedHostRoot.safeParse(config === null ? null : parseFrame(config))
+  return named.success ? resolve(named.data.local.host_root) : null
 }
