@@ -2,6 +2,7 @@
  * A request in its parts, as they are before one of them is spoiled; and putting the parts together.
  */
 import fc from 'fast-check'
+import { writeZip } from '../../packages/server/src/skills/contract/zip-writer.ts'
 import type { Operation, Parameter } from './api-document.ts'
 import type { Attempt, Header, Manner, PrincipalName } from './attempt.ts'
 import type { Json } from './json-schema.ts'
@@ -26,6 +27,7 @@ const IDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   ],
   executions: ['@@execution@@', '@@execution@@', '@@terminal@@', '@@terminal@@', '@@ended_execution@@', 'exe_0000000000000000'],
   processes: ['sample', 'sample', 'another', 'none'],
+  skills: ['sample', 'sample', 'sample', 'another'],
   sandboxes: ['@@sandbox@@', '@@sandbox@@', 'sbx_0000000000000000'],
   tenants: ['@@tenant@@', '@@tenant@@', 'tnt_0000000000000000'],
   keys: ['@@key@@', '@@key@@', 'key_0000000000000000'],
@@ -162,10 +164,21 @@ const BYTES = fc.oneof(
   fc.constant(tarOf('unpacked.txt', 'from an archive')),
 )
 
+/** What else a type calls for. */
+const OF_TYPE: Readonly<Record<string, Uint8Array>> = {
+  'application/zip': writeZip([{ name: 'unpacked/SKILL.md', content: '---\nname: unpacked\n---\nfrom an archive' }]),
+  'application/octet-stream': Buffer.from('text'),
+}
+
+function bytesOf(type: string): fc.Arbitrary<Uint8Array> {
+  const fitting = OF_TYPE[type]
+  return fitting === undefined ? BYTES : fc.oneof({ weight: 1, arbitrary: BYTES }, { weight: 2, arbitrary: fc.constant(fitting) })
+}
+
 function contentOf({ body }: Operation, valueOf: SchemaValues): fc.Arbitrary<Content> {
   if (body === null) return fc.constant({ headers: [], body: undefined })
   const types = Object.entries(body).map(([type, schema]) =>
-    (type === 'application/json' ? valueOf(schema) : BYTES).map((content): Content => ({
+    (type === 'application/json' ? valueOf(schema) : bytesOf(type)).map((content): Content => ({
       headers: [['content-type', type]],
       body: content,
     })),

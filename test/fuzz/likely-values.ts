@@ -66,6 +66,9 @@ const LIKELY: Readonly<Record<string, Likely>> = {
   page_token: oneOf('@@page_token@@', 'bm90aGluZw'),
   owner: oneOf('member', 'viewer'),
   execution: oneOf('@@execution@@'),
+  source_path: oneOf(['unpacked'], []),
+  target_suffix: oneOf('upload'),
+  filename: oneOf('skill.zip'),
   after: oneOf('0', '1', 'now', '@@event@@'),
 }
 

@@ -15,6 +15,7 @@ const FEW = 3
 /** What changes nothing that has a name here. */
 const UNTOUCHING = /\/(files.*|executions|verify)$/
 const FILES = ['a.txt', 'folder/b.txt', '/tmp/c']
+const SKILL = 'sample'
 const LIVE = 'pending,idle,active,suspended'
 
 export interface World {
@@ -109,7 +110,22 @@ export function createWorld({ as, tenants }: Clients): World {
     await keep('tenant', isActive, async () => (await admin('POST', '/v1/tenants', { name: next('spare') }))['id'])
     const isListed = async (id: string) => itemsOf(await admin('GET', '/v1/webhooks')).some((item) => item['id'] === id)
     await keep('webhook', isListed, async () => (await admin('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/' }))['id'])
+    await keep('skill', isSkill, async () => {
+      // A request may have made it.
+      await admin('POST', '/v1/skills', { name: SKILL, instructions: 'Say hello.' }).catch(refusedIsNo)
+      for (const path of FILES.slice(0, 2)) await admin('PUT', `/v1/skills/${SKILL}/files?path=${path}`, { a: 'file' }).catch(refusedIsNo)
+      return SKILL
+    })
     await keep('key', always, async () => (await admin('POST', '/v1/keys', { name: 'spare', subject: 'spare' }))['id'])
+  }
+
+  const isSkill = async (name: string) => itemsOf(await admin('GET', `/v1/skills/${name}/files/list`)).some(({ path }) => path === FILES[0])
+
+  /** Also those of archives, so that the same can come again. */
+  async function removeSkills(): Promise<void> {
+    const names = itemsOf(await admin('GET', '/v1/skills')).map(({ name }) => String(name))
+    for (const name of names.filter((each) => each !== SKILL))
+      await admin('DELETE', `/v1/skills/${encodeURIComponent(name)}`).catch(refusedIsNo)
   }
 
   async function endWebhooks(): Promise<void> {
@@ -158,6 +174,7 @@ export function createWorld({ as, tenants }: Clients): World {
       isTouched = false
       for (const tenant of [...tenants, known.get('tenant')]) await endSurplus(tenant, FEW)
       await endWebhooks()
+      await removeSkills()
       await keepSessions()
       await keepTheRest()
       await readFacts()
