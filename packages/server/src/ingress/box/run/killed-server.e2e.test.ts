@@ -14,7 +14,9 @@ import { openRelay } from './contract/relay-client.ts'
 
 const PROGRAM = join(import.meta.dirname, 'contract', 'box-server-program.ts')
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
+const KINDS = ['bubblewrap', 'docker']
+
+for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
   describe.skipIf(under.skipReason !== null)(`a killed Box server on ${under.kind}${because(under)}`, () => {
     let home: string
     let server: ChildProcess
@@ -22,7 +24,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     let client: BoxTestClient
 
     const start = async () => {
-      const settings = { HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind, HOLDFAST_BOX_ENABLED: 'true' }
+      const { dockerSocket, image } = under.settings
+      const settings = {
+        ...{ HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind, HOLDFAST_BOX_ENABLED: 'true' },
+        ...(dockerSocket === undefined ? {} : { HOLDFAST_DOCKER_HOST: dockerSocket }),
+        ...(image === undefined ? {} : { HOLDFAST_IMAGE: image }),
+      }
       server = spawn(process.execPath, [PROGRAM], { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'inherit'] })
       const [address] = server.stdout === null ? [] : await once(server.stdout, 'data')
       url = String(address).trim()
@@ -48,7 +55,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
 
     test('the session, the process and its lines are there after the next start', async () => {
       await call('box_exec', { session_id: 's', cmd: 'touch /tmp/here' })
-      const count = 'i=0; echo $$; while [ $i -lt 50000 ]; do echo line $i; i=$((i+1)); done; while read -r word; do echo heard $word; done'
+      const count =
+        'i=0; echo $$; while [ $i -lt 50000 ]; do echo line $i; i=$((i+1)); done; while read -r word; do echo heard $word by $$; done'
       await call('box_start_managed_process', { session_id: 's', spec: { process_id: 'p', command: 'sh', args: ['-c', count] } })
       const first = await relay()
       await first.reads('line 2000\n')
@@ -62,9 +70,10 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const seen = new Set([...first.messages, ...second.messages])
       const missing = Array.from({ length: 50_000 }, (_, number) => `line ${number}\n`).filter((line) => !seen.has(line))
       expect(missing).toEqual([])
-      second.send('again')
-      await second.reads('heard again\n')
       const pid = first.messages[0]?.trim()
+      expect(pid).toMatch(/^\d+$/)
+      second.send('again')
+      await second.reads(`heard again by ${pid}\n`)
       expect(await call('box_exec', { session_id: 's', cmd: `kill -0 ${pid}` })).toMatchObject({ exit_code: 0 })
       await second.leave()
     })
