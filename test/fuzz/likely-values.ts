@@ -79,6 +79,11 @@ export const ONE_OF: readonly (readonly string[])[] = [
   ['key', 'scope'],
 ]
 
+/** What a request that has this field does not have. */
+export const NOT_WITH: Readonly<Record<string, readonly string[]>> = {
+  session_id: ['profile', 'pipeline', 'image', 'network', 'rootfs', 'workspace', 'mounts', 'limits'],
+}
+
 /** Mostly a likely one, sometimes whatever the schema allows. */
 export function likelyValue(field: string, bySchema: () => fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   const likely = Object.hasOwn(LIKELY, field) ? LIKELY[field] : undefined

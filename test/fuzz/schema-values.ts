@@ -4,7 +4,7 @@
  * Bounds are kept as written. What a schema cannot say (one of two fields, a name that exists) is left to `likely-values.ts`.
  */
 import fc from 'fast-check'
-import { likelyValue, ONE_OF } from './likely-values.ts'
+import { likelyValue, NOT_WITH, ONE_OF } from './likely-values.ts'
 import { isObject, lookUp } from './json-schema.ts'
 import type { Json, JsonSchema } from './json-schema.ts'
 
@@ -76,7 +76,10 @@ export function schemaValues(document: object): SchemaValues {
     })
     const apart = (entries: readonly Entry[]) => entries.filter(([name]) => !groups.some((group) => group.includes(name)))
     const whole = fc.tuple(...rest).map((given) => given.filter((each) => each !== null))
-    const oneOfEach = fc.tuple(whole, ...chosen).map(([given, ...choices]) => [...apart(given), ...choices])
+    const oneOfEach = fc.tuple(whole, ...chosen).map(([given, ...choices]) => {
+      const unfit = choices.flatMap(([name]) => NOT_WITH[name] ?? [])
+      return [...apart(given), ...choices].filter(([name]) => !unfit.includes(name))
+    })
     return fc.oneof({ weight: 6, arbitrary: oneOfEach }, { weight: 1, arbitrary: whole }).map((entries) => Object.fromEntries(entries))
   }
 

@@ -51,8 +51,10 @@ function noSession(key: string): HoldfastError<'not_found'> {
 /** What `exec` is to be told: an id where there is a session, otherwise what one is made from. */
 export type Target = { readonly sessionId: string } | { readonly key: string } | Extract<SessionName, { readonly variables: unknown }>
 
-/** `isWished`: what the sandbox is to be was said, and a session that is something else must refuse; only its own name asks for that. */
+/** `isWished`: what the sandbox is to be was said, and a session that is something else must refuse; only its own key asks for that. */
 export async function targetOf(holdfast: Holdfast, name: SessionName, isWished: boolean): Promise<Target> {
+  if ('id' in name && isWished)
+    throw wrongUse('a session that is named by its id has its sandbox; leave out what shapes one, or give its key')
   if ('id' in name) return { sessionId: name.id }
   if (!('key' in name) || isWished) return name
   const found = await openSessionOf(holdfast, name.key)

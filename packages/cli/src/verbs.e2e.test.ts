@@ -192,6 +192,11 @@ onBubblewrap('the verbs', (stage) => {
       [['sessions', 'ls', '--url', 'nowhere'], 2, /^holdfast: url: "nowhere" is not an address/],
       [['sessions', 'create', 'x', '--image', ''], 1, /^holdfast: image: must not be empty/],
       [['sessions', 'release', '--if-busy', 'maybe', 'x'], 2, /^holdfast: .*'maybe' is invalid/],
+      [
+        ['exec', '-d', '-s', 'ses_0000000000000000', '--profile', 'default', '--', 'true'],
+        125,
+        /^holdfast: a session that is named by its id has its sandbox/,
+      ],
       [['cp', 'a', 'b'], 2, /^holdfast: exactly one of the two must be in a session/],
       [['cp', '/no/such/file', 'copied:'], 1, /^holdfast: on this machine: ENOENT/],
     ] as const) {

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
 import { SandboxWish } from './sandbox-wish.ts'
-import { ConversationShape, namesOneConversation, ONE_CONVERSATION } from './conversation.ts'
+import { ConversationShape, namesOneConversation, ONE_CONVERSATION, shapesNoOther } from './conversation.ts'
 import { EXECUTION_STATUSES, WORKSPACE_VERDICTS } from './session-words.ts'
 
 /** Of a command that names none, in a session without a profile. */
@@ -33,6 +33,7 @@ export const ExecBody = z
     path: ['stdin'],
   })
   .refine(namesOneConversation, ONE_CONVERSATION)
+  .check(shapesNoOther)
 export type ExecBody = z.output<typeof ExecBody>
 export type ExecBodyInput = z.input<typeof ExecBody>
 

@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { DEFAULT_WORKSPACE, SandboxWish } from './sandbox-wish.ts'
 import { FilePath } from './files.ts'
-import { ConversationShape, namesOneConversation, ONE_CONVERSATION } from './conversation.ts'
+import { ConversationShape, namesOneConversation, ONE_CONVERSATION, shapesNoOther } from './conversation.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 
 export const TOOL_NAMES = ['exec', 'read', 'write', 'edit', 'glob', 'grep', 'activate', 'register_skill'] as const
@@ -229,5 +229,6 @@ export const ToolCallBody = z
     input: z.unknown().meta({ description: 'What the model says, by the schema that GET /v1/tools tells.' }),
   })
   .refine(namesOneConversation, ONE_CONVERSATION)
+  .check(shapesNoOther)
 export type ToolCallBody = z.output<typeof ToolCallBody>
 export type ToolCallBodyInput = z.input<typeof ToolCallBody>

@@ -250,6 +250,22 @@ describe('what exec takes', () => {
     expect(calls).toEqual([])
   })
 
+  test.each(
+    Object.entries({
+      ...{ profile: 'default', pipeline: 'support', image: 'alpine', network: 'on', rootfs: 'writable' },
+      ...{ workspace: { mode: 'ro' }, mounts: [], limits: {} },
+    }),
+  )('%s is refused by its name with the id of a session, which has its own, and not with a key', async (field, value) => {
+    const { exec, calls } = door()
+    const response = await exec({ session_id: 'ses_1', command: 'true', [field]: value })
+    expect(response.status).toBe(400)
+    const problem = expect.stringContaining('leave it out with session_id') as string
+    expect(await response.json()).toMatchObject({ code: 'invalid_request', details: { problems: [{ field, problem }] } })
+    expect(calls).toEqual([])
+    expect((await exec({ session_id: 'ses_1', command: 'true' })).status).toBe(200)
+    expect(await (await exec({ session: 's', command: 'true', [field]: value })).text()).not.toContain('leave it out')
+  })
+
   test('a body that is not text is 400, and runs nothing', async () => {
     const { send, calls } = door()
     const body = Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d])

@@ -75,6 +75,8 @@ for (const under of subjects)
         }
         expect((await ask('format_disk', { session_id: session, input: {} })).status).toBe(404)
         expect((await ask('exec', { input: { command: 'true' } })).status).toBe(400)
+        const shaped = await ask('exec', { session_id: session, profile: 'default', input: { command: 'true' } })
+        expect(await shaped.json()).toMatchObject({ status: 400, details: { problems: [{ field: 'profile' }] } })
         expect((await ask('exec', { session_id: session, host_path: '/', input: { command: 'true' } })).status).toBe(400)
       })
 
