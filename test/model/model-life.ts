@@ -97,35 +97,17 @@ export function cleanUp(world: World, session: ModelSession): void {
   if (running.length > 0) session.isTouched = true
   endAll(running, 'cancelled')
   const hasNeighbours =
-    session.box !== null && session.isPacked && world.sessions.some((other) => other !== session && other.box === session.box)
+    session.box !== null &&
+    session.isPacked &&
+    (world.crowded.includes(session.box) || world.sessions.some((other) => other !== session && other.box === session.box))
   if (session.box !== null && !hasNeighbours && world.trouble.destroy) {
     closeToOthers(world, session.box)
     return
   }
   const sandbox = session.box === null ? 'none' : hasNeighbours ? 'kept' : 'destroyed'
   leaveBox(world, session)
-  finishCleanUp(world, session, sandbox)
-}
-
-function finishCleanUp(world: World, session: ModelSession, sandbox: 'none' | 'kept' | 'destroyed'): void {
   if (session.onClose === 'delete') session.files = null
   finish(world, session, { verified: true, sandbox, workspace: session.onClose === 'delete' ? 'deleted' : 'kept' })
-}
-
-/**
- * Who leaves a shared sandbox and finds a neighbour in it takes only what is its own; the sandbox is the neighbour's to destroy. Of those
- * who leave at the same moment each may find the other: then nobody waits for a backend that does not destroy it. `null` when that was
- * not so.
- */
-export function leftTogether(before: World, after: World): World | null {
-  const world = structuredClone(after)
-  const last = after.boxes.flatMap((box) => (countInside(before, box) > 1 && countInside(after, box) === 1 ? [box.number] : []))
-  const waiting = world.sessions.filter((each) => each.state === 'closing' && runningIn(each).length === 0 && last.includes(each.box ?? -1))
-  for (const session of waiting) {
-    leaveBox(world, session)
-    finishCleanUp(world, session, 'kept')
-  }
-  return waiting.length === 0 ? null : world
 }
 
 const CLOSED_AS = { release: 'released', cancel: 'cancelled', expire: 'expired', fail: 'failed' } as const

@@ -8,7 +8,7 @@ import { isOnSession } from './actions.ts'
 import type { Action, SessionAction } from './actions.ts'
 import { chosenExecution, chosenSession } from './choosing.ts'
 import { createPossibilities } from './model-create.ts'
-import { at, countInside, endOf, finishClosings, leftTogether, letGo, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
+import { at, countInside, endOf, finishClosings, letGo, removeEmptyBoxes, sweep, writeNoted } from './model-life.ts'
 import { steeringPossibilities } from './model-steering.ts'
 import { resumePossibilities, startPossibilities } from './model-work.ts'
 import type { Answer, Possibility } from './possibility.ts'
@@ -16,11 +16,16 @@ import { MAX_PACKED } from './rules.ts'
 import { isClosed, isServed, runningIn } from './world.ts'
 import type { World } from './world.ts'
 
+/**
+ * Who leaves a shared sandbox and finds a neighbour in it takes only what is its own, and the sandbox is the neighbour's to destroy. Of
+ * those who leave at the same moment each may find the other: then nobody waits for a backend that does not destroy it.
+ */
 export function interpret(before: World, action: Action): readonly Possibility[] {
-  return outcomes(structuredClone(before), action).flatMap((each) => {
-    const together = leftTogether(before, each.world)
-    return together === null ? [each] : [each, { ...each, world: together }]
-  })
+  const oneAfterTheOther = outcomes(structuredClone(before), action)
+  const crowded = before.boxes.filter((box) => countInside(before, box) > 1).map(({ number }) => number)
+  if (crowded.length === 0 || before.crowded.length > 0) return oneAfterTheOther
+  const together = outcomes({ ...structuredClone(before), crowded }, action)
+  return [...oneAfterTheOther, ...together.map(({ world, answer }) => ({ answer, world: { ...world, crowded: [] } }))]
 }
 
 function outcomes(world: World, action: Action): readonly Possibility[] {

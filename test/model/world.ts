@@ -81,11 +81,13 @@ export interface World {
   /** Activity that is in memory only: when each session had some. */
   noted: [session: number, at: number][]
   readonly onStop: 'keep' | 'suspend'
+  /** While an action is told: the sandboxes in which whoever leaves finds a neighbour, though that one leaves as well. */
+  readonly crowded: readonly number[]
 }
 
 export function newWorld(now: number, onStop: World['onStop']): World {
   return {
-    ...{ now, onStop, sessions: [], boxes: [], boxesMade: 0, executionsMade: 0, noted: [] },
+    ...{ now, onStop, sessions: [], boxes: [], boxesMade: 0, executionsMade: 0, noted: [], crowded: [] },
     trouble: { create: false, destroy: false },
   }
 }

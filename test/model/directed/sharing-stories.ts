@@ -86,7 +86,9 @@ export const SHARING_STORIES: Stories = {
   ),
   'two leave a shared sandbox at the same time, and it cannot be destroyed': told(
     [packed('one', { terms: 'bound' }), packed('two', { terms: 'bound' }), start(1), trouble('destroy'), wait(6007), trouble('nothing')],
-    [packed('one'), packed('two'), start(1), trouble('destroy'), both(cancel(2), cancel(3)), wait(61), trouble('nothing'), packed('one')],
+    [packed('one'), packed('two'), start(1), trouble('destroy'), both(cancel(2), cancel(3)), wait(61), trouble('nothing')],
+    [packed('one', { terms: 'bound' }), packed('two', { terms: 'bound' }), start(), trouble('destroy'), refresh(53), start()],
+    [wait(53), wait(131), trouble('nothing'), packed('one')],
   ),
   'a sandbox is full while work drains in it': told([
     packed('one'),
