@@ -89,9 +89,9 @@ function markFull(world: World, numbers: readonly number[]): World {
   return { ...world, boxes: world.boxes.map((box) => ({ ...box, wasFull: numbers.includes(box.number) })) }
 }
 
-/** A version that was read before the other one came is the wrong one. */
+/** What was right when it was read may be wrong by the time it is said: a version, or an incarnation. */
 function overtaken(action: Action): readonly Action[] {
-  return (action.type === 'transfer' || action.type === 'relabel') && action.expect === 'right' ? [{ ...action, expect: 'wrong' }] : []
+  return 'expect' in action && action.expect === 'right' ? [{ ...action, expect: 'wrong' }] : []
 }
 
 function onSession(world: World, index: number, action: SessionAction): readonly Possibility[] {
