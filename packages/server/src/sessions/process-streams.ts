@@ -8,6 +8,7 @@
  */
 import type { Caller } from './caller.ts'
 import type { OnChunk } from './executions/executions.ts'
+import type { OnDoubt } from './executions/live-input.ts'
 import type { OutputLog } from './executions/output-log.ts'
 import { findRunning, inputOf } from './interaction.ts'
 import type { InteractionNeeds } from './interaction.ts'
@@ -19,8 +20,8 @@ export interface ProcessStream {
   readonly ended: Promise<CommandEnd>
   /** From now on this reader sees each chunk, and the one before none. Gives the number after which they begin. */
   listen(onChunk: OnChunk): number
-  /** Resolves once the guest has it; a program that does not read makes it wait. */
-  write(bytes: Uint8Array, signal: AbortSignal): Promise<void>
+  /** Resolves once it is on its way; a program that does not read makes it wait. */
+  write(bytes: Uint8Array, signal: AbortSignal, onDoubt: OnDoubt): Promise<void>
 }
 
 export interface ProcessStreams {
@@ -42,9 +43,9 @@ export function createProcessStreams(needs: InteractionNeeds): ProcessStreams {
           reader?.listen(onChunk)
           return log.seq
         },
-        async write(bytes, signal) {
+        async write(bytes, signal, onDoubt) {
           activity.note(running.session)
-          await inputOf(running).write(bytes, false, signal)
+          await inputOf(running).send(bytes, signal, onDoubt)
         },
       }
     },

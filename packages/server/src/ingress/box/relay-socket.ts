@@ -20,6 +20,7 @@ import { dismiss } from '../sockets/dismiss.ts'
 import { earlyBytes } from '../sockets/early-bytes.ts'
 import { startHeartbeat } from '../sockets/heartbeat.ts'
 import { boxClassOf, failureMessages } from './failure.ts'
+import { promptHearing } from './prompt-hearing.ts'
 import { refusePlainly, refuseUnauthorized } from './relay-gate.ts'
 import type { BoxSockets, RelayGate } from './relay-gate.ts'
 import type { ProcessAttachment } from './run/process-attachment.ts'
@@ -90,6 +91,8 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
     open.add(socket)
     const receipts = lineReceipts(socket, attachment)
     const [typing] = backlogs(socket)
+    const hearing = promptHearing()
+    const failed = (error: unknown) => unlessOver(socket, error)
     const unwatch = gate.onStale(tenant, () => socket.close(CLOSE_NORMAL))
     const seen = startHeartbeat(socket, PING_EVERY_MS)
     socket.on('error', () => undefined)
@@ -102,9 +105,10 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
     socket.on('message', (data, isBinary) => {
       if (isBinary) return
       const bytes = bytesOf(data)
-      typing.add(bytes.length, () => attachment.write(bytes).catch((error: unknown) => unlessOver(socket, error)))
+      hearing.said()
+      typing.add(bytes.length, () => attachment.write(bytes, failed).catch(failed))
     })
-    show(socket, attachment, receipts, seen).then(
+    show(socket, attachment, { receipts, seen, heard: hearing.heard }).then(
       () => socket.close(CLOSE_NORMAL),
       (error: unknown) => {
         // The server lets go of the process, which runs on.
@@ -129,8 +133,16 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
   }
 }
 
+interface Told {
+  readonly receipts: LineReceipts
+  /** The client has taken something. */
+  seen(): void
+  /** The process has said something. */
+  heard(): void
+}
+
 /** Resolves when the process has ended and all of it was sent, or when nobody is there any more. */
-async function show(socket: WebSocket, attachment: ProcessAttachment, receipts: LineReceipts, seen: () => void): Promise<void> {
+async function show(socket: WebSocket, attachment: ProcessAttachment, { receipts, seen, heard }: Told): Promise<void> {
   let sentLines = 0
   let sendingBytes = 0
   let goOn: (() => void) | null = null
@@ -141,6 +153,7 @@ async function show(socket: WebSocket, attachment: ProcessAttachment, receipts: 
       if (sendingBytes <= MAXIMUM_SENDING_BYTES || socket.readyState !== socket.OPEN) resolve()
     })
   for (let line = await attachment.next(); line !== null; line = await attachment.next()) {
+    heard()
     const { length } = line
     sendingBytes += length
     sentLines += 1

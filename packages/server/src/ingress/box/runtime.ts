@@ -19,6 +19,7 @@ import type {
   SharedWorkspaceProof,
 } from '@holdfast/protocol/box'
 import type { SkillStore } from '../../skills/skill-store.ts'
+import type { OnDoubt } from '../../sessions/executions/live-input.ts'
 import type { BoxTenant } from './tenant.ts'
 
 export interface BoxRuntime {
@@ -60,8 +61,8 @@ export interface BoxCounts {
 export interface BoxAttachment {
   /** One line each with its end, never above 1 MiB. */
   readonly lines: AsyncIterable<string>
-  /** Resolves when the process has room for more. */
-  write(text: string): Promise<void>
+  /** Resolves when the process has room for more; that it may not have arrived is told later. */
+  write(text: string, onDoubt: OnDoubt): Promise<void>
   readonly ended: Promise<void>
   close(): void
 }

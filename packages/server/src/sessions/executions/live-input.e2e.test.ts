@@ -97,6 +97,22 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await printed()).toBe('late')
     })
 
+    test('that is only sent is said to be doubtful when the connection breaks before it was proved, and not else', async () => {
+      const { input, write, ended, printed } = await start('cat')
+      const doubted = Promise.withResolvers<unknown>()
+      for (const pid of guests()) process.kill(pid, 'SIGSTOP')
+      await input.send(Buffer.from('one '), NEVER, doubted.resolve)
+      backend.cut()
+      expect(await doubted.promise).toMatchObject({ code: 'input_uncertain' })
+      for (const pid of guests()) process.kill(pid, 'SIGCONT')
+      const doubts: unknown[] = []
+      await input.send(Buffer.from('two '), NEVER, (error) => doubts.push(error))
+      await write('three', true)
+      await ended
+      expect(await printed()).toMatch(/^(one )?two three$/)
+      expect(doubts).toEqual([])
+    })
+
     test('that was on its way when the connection broke is uncertain, and is not sent again', async () => {
       const { input, write, ended, printed } = await start('sleep 0.5; wc -c')
       const torn = input.write(TOO_MUCH, false, NEVER)

@@ -7,12 +7,15 @@
  * written is with the guest, which answers for it: when contact breaks before that, nobody knows how much has arrived, and the
  * writer is told so instead of anything being sent again.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { Execution, Inside, TerminalSize } from '../../guest/inside.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { InputKind } from '../../store/tables/execution-input.ts'
 
 const PIECE_BYTES = 65_536
+/** An answer at once is not kept up by the proof of its question. */
+const PROOF_AFTER_MS = 2
 /** Writers that may wait for one program. */
 const MAX_WAITING = 8
 /** What ends a line of input on a terminal, where stdin itself stays open: Ctrl-D. */
@@ -25,6 +28,9 @@ export interface LiveInputNeeds {
   onClosed(): Promise<void>
 }
 
+/** Is told why some of it may be missing. */
+export type OnDoubt = (error: unknown) => void
+
 export class LiveInput {
   readonly #needs: LiveInputNeeds
   #kind: Exclude<InputKind, 'none'>
@@ -34,6 +40,8 @@ export class LiveInput {
   #isTaken = false
   #freed = Promise.withResolvers<void>()
   #waiting = 0
+  /** That what is being said arrives; still to be asked for. */
+  #proof: { readonly inside: Inside; readonly isGiven: Promise<void> } | null = null
 
   constructor(needs: LiveInputNeeds) {
     this.#needs = needs
@@ -59,18 +67,35 @@ export class LiveInput {
 
   /** Resolves once the guest has it. A caller who leaves is let go at once; what is on its way then may still arrive. */
   async write(bytes: Uint8Array, isLast: boolean, signal: AbortSignal): Promise<void> {
-    this.#check()
+    this.#check(signal)
+    if (this.#isTaken) await this.#takeTurn(signal)
+    else this.#isTaken = true
+    await unlessLeft(this.#deliver(bytes, isLast, signal), signal)
+  }
+
+  /**
+   * For who says much, a little at a time: resolves once it is on its way and the program has room for more. That it has arrived is asked
+   * for a moment later, for all that was said meanwhile; `onDoubt` hears of it when nobody can say so.
+   */
+  async send(bytes: Uint8Array, signal: AbortSignal, onDoubt: OnDoubt): Promise<void> {
+    this.#check(signal)
+    if (this.#isTaken) await this.#takeTurn(signal)
+    else this.#isTaken = true
+    const inside = await this.#pass((reading) => writePieces(reading, bytes, signal))
+    this.#provedOver(inside).catch(onDoubt)
+  }
+
+  async #takeTurn(signal: AbortSignal): Promise<void> {
     if (this.#waiting >= MAX_WAITING)
       throw new HoldfastError('capacity_exhausted', `${MAX_WAITING} requests wait already for this program to read its input`)
     this.#waiting += 1
     try {
       while (this.#isTaken) await unlessLeft(this.#freed.promise, signal)
-      this.#check()
+      this.#check(signal)
       this.#isTaken = true
     } finally {
       this.#waiting -= 1
     }
-    await unlessLeft(this.#deliver(bytes, isLast, signal), signal)
   }
 
   async resize(size: TerminalSize, signal: AbortSignal): Promise<void> {
@@ -88,26 +113,33 @@ export class LiveInput {
     }
   }
 
-  #check(): void {
+  #check(signal: AbortSignal): void {
+    if (signal.aborted) throw callerLeft()
     if (this.#over !== null) throw this.#over
     if (this.#kind === 'closed') throw new HoldfastError('not_interactive', 'the stdin of this execution was closed')
   }
 
-  /** Keeps its turn until its last piece is gone, even if nobody waits for it any more. */
   async #deliver(bytes: Uint8Array, isLast: boolean, signal: AbortSignal): Promise<void> {
-    try {
-      const all = isLast && this.isTerminal ? Buffer.concat([bytes, END_OF_TRANSMISSION]) : bytes
-      const { reading, inside } = await this.#connected()
-      for (let start = 0; start < all.length && !signal.aborted; start += PIECE_BYTES)
-        await reading.stdin.write(all.subarray(start, start + PIECE_BYTES))
+    const all = isLast && this.isTerminal ? Buffer.concat([bytes, END_OF_TRANSMISSION]) : bytes
+    const isClosing = isLast && !this.isTerminal
+    await this.#pass(async (reading, inside) => {
+      await writePieces(reading, all, signal)
       if (signal.aborted) return
-      const isClosing = isLast && !this.isTerminal
       if (isClosing) reading.stdin.end()
       // Frames are read in their order, so the answer proves that what was sent before has arrived.
       await inside.ping()
       if (!isClosing) return
       this.#kind = 'closed'
       await this.#needs.onClosed()
+    })
+  }
+
+  /** Keeps its turn until its last piece is gone, even if nobody waits for it any more. Gives the connection that it went over. */
+  async #pass(work: (reading: Execution, inside: Inside) => Promise<void>): Promise<Inside> {
+    try {
+      const { reading, inside } = await this.#connected()
+      await work(reading, inside)
+      return inside
     } catch (error) {
       throw this.#over ?? undelivered(error)
     } finally {
@@ -115,6 +147,22 @@ export class LiveInput {
       const { resolve } = this.#freed
       this.#freed = Promise.withResolvers()
       resolve()
+    }
+  }
+
+  /** One question for all that was said over this connection before it is asked. */
+  #provedOver(inside: Inside): Promise<void> {
+    if (this.#proof?.inside !== inside) this.#proof = { inside, isGiven: this.#prove(inside) }
+    return this.#proof.isGiven
+  }
+
+  async #prove(inside: Inside): Promise<void> {
+    await delay(PROOF_AFTER_MS, undefined, { ref: false })
+    if (this.#proof?.inside === inside) this.#proof = null
+    try {
+      await inside.ping()
+    } catch (error) {
+      throw this.#over ?? undelivered(error)
     }
   }
 
@@ -129,7 +177,7 @@ export class LiveInput {
   /** A stream and the connection that it belongs to. */
   async #connected(): Promise<{ readonly reading: Execution; readonly inside: Inside }> {
     for (;;) {
-      const reading = await this.#attached()
+      const reading = this.#reading ?? (await this.#attached())
       const inside = await this.#needs.live.connected()
       if (this.#reading === reading) return { reading, inside }
     }
@@ -146,10 +194,19 @@ export function executionEnded(cause?: unknown): HoldfastError {
   return new HoldfastError('execution_ended', 'this execution has ended', {}, { cause })
 }
 
+async function writePieces(reading: Execution, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  for (let start = 0; start < bytes.length && !signal.aborted; start += PIECE_BYTES)
+    await reading.stdin.write(bytes.subarray(start, start + PIECE_BYTES))
+}
+
+function callerLeft(): HoldfastError {
+  return new HoldfastError('request_cancelled', 'the caller left before the program took this')
+}
+
 /** The promise's result, unless the caller leaves first. */
 async function unlessLeft<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const left = Promise.withResolvers<never>()
-  const leave = () => left.reject(new HoldfastError('request_cancelled', 'the caller left before the program took this'))
+  const leave = () => left.reject(callerLeft())
   if (signal.aborted) leave()
   signal.addEventListener('abort', leave, { once: true })
   try {

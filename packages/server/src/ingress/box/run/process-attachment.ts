@@ -3,6 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
+import type { OnDoubt } from '../../../sessions/executions/live-input.ts'
 import type { BoxAttachment } from '../runtime.ts'
 import type { HeldProcess } from './process-outputs.ts'
 
@@ -15,7 +16,7 @@ export interface ProcessAttachment extends BoxAttachment {
   sent(bytes: number): void
   /** The oldest line that was not confirmed yet has arrived. One that never is goes to the next client. */
   confirm(): void
-  write(text: string | Uint8Array): Promise<void>
+  write(text: string | Uint8Array, onDoubt: OnDoubt): Promise<void>
 }
 
 export function attachTo({ output, stream, line }: HeldProcess, onDetached: () => void): ProcessAttachment {
@@ -58,10 +59,10 @@ export function attachTo({ output, stream, line }: HeldProcess, onDetached: () =
       if (!signal.aborted) output.confirm()
     },
     ended,
-    async write(text) {
+    async write(text, onDoubt) {
       if (!hasTurn) await turn
       const bytes = typeof text === 'string' ? Buffer.from(text) : text
-      await stream.write(Buffer.concat([bytes, NEWLINE]), signal)
+      await stream.write(Buffer.concat([bytes, NEWLINE]), signal, onDoubt)
     },
     close() {
       if (signal.aborted) return

@@ -35,6 +35,7 @@ export class ProcessOutput {
   #isWatched = false
   #quiet: NodeJS.Timeout | null = null
   #wake: (() => void) | null = null
+  #heeded: AbortSignal | null = null
   #takenSeq: number
   #seenSeq: number
 
@@ -185,14 +186,14 @@ export class ProcessOutput {
   }
 
   #news(signal: AbortSignal): Promise<void> {
+    // Once for each who takes its lines: listening anew for every line would cost more than the line.
+    if (signal !== this.#heeded) signal.addEventListener('abort', () => this.#wake?.(), { once: true })
+    this.#heeded = signal
     return new Promise((resolve) => {
-      const wake = () => {
+      this.#wake = () => {
         this.#wake = null
-        signal.removeEventListener('abort', wake)
         resolve()
       }
-      this.#wake = wake
-      signal.addEventListener('abort', wake, { once: true })
     })
   }
 
