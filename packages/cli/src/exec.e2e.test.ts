@@ -37,6 +37,8 @@ onBubblewrap('holdfast exec', (stage) => {
     [[], 125, /give either a program after -- or a command line/],
     [['--timeout', 'soon', '--', 'true'], 125, /--timeout <seconds>' argument 'soon' is invalid/],
     [['--name', 'web', '--', 'true'], 125, /--name goes with --detach/],
+    [['-d', '--restart', 'always', '--', 'true'], 125, /--restart goes with --name/],
+    [['-d', '--name', 'web', '--restart-pause', '2s', '--', 'true'], 125, /--restart-pause goes with --restart/],
     [['--scope', 'chat', '--', 'true'], 125, /name the session once/],
     [['--url', 'http://127.0.0.1:9', '--', 'true'], 125, /cannot reach the server at http:\/\/127\.0\.0\.1:9/],
   ])('%j ends with %d', async (args, code, sentence) => {
@@ -165,5 +167,27 @@ onBubblewrap('holdfast exec', (stage) => {
     expect(await running('named')).not.toBe('')
     expect((await server.holdfast(['kill', 'named', 'console'])).code).toBe(0)
     expect(await server.holdfast(['attach', 'named', 'console'])).toMatchObject({ stdout: expect.stringContaining('got one\n') })
+  })
+
+  test('a process that is to run is started again, followed through its restarts, listed with them, and over when it is killed', async () => {
+    const { server } = stage()
+    const start = ['-s', 'kept', '--detach', '--name', 'flaky', '--restart', 'on-failure:9', '--restart-pause', '1s']
+    expect(await exec([...start, '-c', 'echo "try $$"; exit 1'])).toMatchObject({ code: 0 })
+    const following = server.start(['logs', '-f', 'kept', 'flaky'])
+    const exited = once(following, 'exit')
+    let printed = ''
+    for await (const text of following.stdout?.setEncoding('utf8') ?? []) {
+      printed += text
+      if (/^try \d+\ntry \d+\n$/.test(printed)) break
+    }
+    following.kill('SIGINT')
+    await exited
+    const listed = JSON.parse((await server.holdfast(['ps', '-p', 'kept', '-o', 'json'])).stdout) as { items: { restarts: number }[] }
+    expect(listed).toMatchObject({ items: [{ name: 'flaky', restart: { policy: 'on-failure', max_restarts: 9, backoff_ms: 1000 } }] })
+    expect(listed.items[0]?.restarts).toBeGreaterThanOrEqual(1)
+    expect((await server.holdfast(['ps', '-p', 'kept'])).stdout).toMatch(/^NAME +STATUS +RESTART +RESTARTS +NEXT +ATTACHED/)
+    expect((await server.holdfast(['kill', 'kept', 'flaky'])).code).toBe(0)
+    expect((await server.holdfast(['ps', '-p', 'kept', '-q'])).stdout).toBe('')
+    expect((await server.holdfast(['ps', '-p', '-a', 'kept', '-q'])).stdout).toBe('flaky\n')
   })
 })

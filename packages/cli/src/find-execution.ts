@@ -5,6 +5,10 @@ import type { Execution, Session } from '@holdfast/sdk'
 
 const ID = /^exe_[0-9a-z]{8,}$/i
 
+export function isExecutionId(name: string): boolean {
+  return ID.test(name)
+}
+
 export async function findExecution(session: Session, name: string): Promise<Execution> {
-  return ID.test(name) ? session.commands.connect(name) : (await session.processes.get(name)).execution
+  return isExecutionId(name) ? session.commands.connect(name) : (await session.processes.get(name)).execution
 }

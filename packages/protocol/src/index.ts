@@ -57,7 +57,21 @@ export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes, WorkspaceByte
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
 export { PipelineList, PipelineView } from './pipelines.ts'
 export { ErrorRow, ErrorTable, ProblemDocument } from './problems.ts'
-export { ProcessList, ProcessName, ProcessView, StartProcessBody, StopProcessQuery } from './processes.ts'
+export { ATTACH_MODES, AttachMessage, AttachOrder, AttachQuery, PROCESS_PROTOCOL } from './process-attachments.ts'
+export type { AttachMode } from './process-attachments.ts'
+export {
+  MAXIMUM_BACKOFF_MS,
+  ProcessDetails,
+  ProcessList,
+  ProcessName,
+  ProcessView,
+  RESTART_POLICIES,
+  RestartRules,
+  StartProcessBody,
+  STDERR_TAIL_BYTES,
+  StopProcessQuery,
+} from './processes.ts'
+export type { RestartPolicy } from './processes.ts'
 export { LOCKABLE_FIELDS, ProfileList, ProfileView } from './profiles.ts'
 export type { LockableField } from './profiles.ts'
 export {

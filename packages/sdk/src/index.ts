@@ -20,7 +20,8 @@ export type { HoldfastOptions } from './holdfast.ts'
 export type { Content } from './input.ts'
 export type { CreatedKey, CreateKeyOptions, KeyRecord, Keys, Role } from './keys.ts'
 export type { List, Page, PagingOptions } from './lists.ts'
-export type { Process, Processes, ProcessOptions, ProcessRecord } from './processes.ts'
+export type { AttachOptions, ProcessConnection } from './process-connection.ts'
+export type { Process, Processes, ProcessOptions, ProcessRecord, RestartPolicy, RestartRules } from './processes.ts'
 export type {
   Backend,
   BackendCapabilities,

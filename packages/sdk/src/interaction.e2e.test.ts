@@ -81,6 +81,52 @@ describe.skipIf(isSkipped)(`programs that are talked to${why}`, () => {
     expect(await processes.get('web')).toMatchObject({ status: 'cancelled' })
   })
 
+  test('a process that is to run is started again, tells of it, and is over when it is stopped', async () => {
+    const { processes } = session
+    const restart = { policy: 'on-failure', maxRestarts: 9, backoffMs: 100 } as const
+    expect(await processes.start('flaky', 'echo oh dear >&2; exit 1', { restart })).toMatchObject({ restart, restarts: 0, attached: 0 })
+    await expect.poll(async () => (await processes.get('flaky')).restarts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
+    await expect.poll(async () => (await processes.get('flaky')).stderrTail, { timeout: 20_000 }).toBe('oh dear\n')
+    await processes.stop('flaky', { graceMs: 0 })
+    expect(await processes.get('flaky')).toMatchObject({ nextStartAt: null, restart })
+    expect((await processes.start('flaky', 'true', { restart: 'no' })).restart).toBeNull()
+  })
+
+  test('an attached process is talked to by lines and by bytes, by several, and its end is told', async () => {
+    const talker = await session.processes.start('talker', 'while read -r line; do echo "heard $line"; done; exit 4', { interactive: true })
+    const heard: string[] = []
+    const watcher = await talker.attach({ mode: 'raw' })
+    await using attached = await session.processes.attach('talker')
+    await attached.write('one')
+    await attached.write('two\n')
+    for await (const line of attached) if (heard.push(textOf(line)) === 2) break
+    expect(heard).toEqual(['heard one\n', 'heard two\n'])
+    expect(await session.processes.get('talker')).toMatchObject({ attached: 2 })
+    await attached.closeStdin()
+    expect(await attached.wait()).toMatchObject({ exitCode: 4, executionId: talker.executionId })
+    let seen = ''
+    for await (const bytes of watcher) seen += textOf(bytes)
+    expect(seen).toBe('heard one\nheard two\n')
+    await expect(session.processes.attach('nobody')).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('an attached process goes on byte for byte over connections that break, in whole lines', async () => {
+    const proxy = await startCuttingProxy(running.server.url)
+    const far = await running.client({ url: proxy.url }).sessions.get(session.id)
+    const lines = 400
+    const script = `read -r go; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "línea $i"; [ $((i % 20)) = 0 ] && sleep 0.02 && echo note >&2; done`
+    await far.processes.start('counter', script, { interactive: true })
+    proxy.cutAfter(() => 2000)
+    proxy.cutAll()
+    const shown: string[] = []
+    const attached = await far.processes.attach('counter', { onData: (bytes) => void shown.push(textOf(bytes)) })
+    await attached.write('go')
+    expect(await attached.wait()).toMatchObject({ exitCode: 0, status: 'completed' })
+    expect(shown).toEqual(Array.from({ length: lines }, (_, index) => `línea ${index + 1}\n`))
+    expect(proxy.cuts).toBeGreaterThanOrEqual(2)
+    await proxy.close()
+  })
+
   test('a shell answers, its size follows, and its end is told', async () => {
     const terminal = await session.pty.create({ cols: 100, rows: 30, command: 'sh' })
     await terminal.write('stty size\n')

@@ -1,7 +1,7 @@
 /**
  * Named processes of a session: they live on until they are stopped or their session ends, whoever comes and goes.
  */
-import type { ProcessView } from '@holdfast/protocol'
+import type { ProcessDetails, ProcessView } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import type { ExecutionStatus } from './command-result.ts'
@@ -10,9 +10,12 @@ import type { Command, CommandWish } from './command-wish.ts'
 import { createExecution } from './execution.ts'
 import type { Execution, KillOptions } from './execution.ts'
 import type { Killed } from './execution-record.ts'
+import { connectProcess } from './process-connection.ts'
+import type { AttachOptions, ProcessConnection } from './process-connection.ts'
 import type { SessionView } from './session-record.ts'
+import { RECONNECT_MS } from './transport/follow.ts'
 import type { Transport } from './transport/transport.ts'
-import { camel } from './wire-names.ts'
+import { camel, snake } from './wire-names.ts'
 
 export interface ProcessRecord {
   readonly name: string
@@ -25,6 +28,27 @@ export interface ProcessRecord {
   readonly endedAt: string | null
   /** Bytes that it has printed so far. */
   readonly outputSeq: number
+  /** How it is started again when it ends; `null`: it is not. */
+  readonly restart: { readonly policy: RestartPolicy; readonly maxRestarts: number | null; readonly backoffMs: number } | null
+  /** How often it was. */
+  readonly restarts: number
+  /** When it will be again; `null`: it runs, or it is over. */
+  readonly nextStartAt: string | null
+  /** Clients that are attached to it. */
+  readonly attached: number
+  /** The end of its stderr, at most 4 KiB; `null` where it was not asked for (in a list), or may not be read. */
+  readonly stderrTail: string | null
+}
+
+/** `on-failure`: not after exit code 0. */
+export type RestartPolicy = 'no' | 'on-failure' | 'always'
+
+export interface RestartRules {
+  readonly policy: RestartPolicy
+  /** In all; without, there is no limit. */
+  readonly maxRestarts?: number | undefined
+  /** Before the first restart, a second unless given; twice as long before each further one, up to half a minute. */
+  readonly backoffMs?: number | undefined
 }
 
 /** Its output, input and signals go through its execution. */
@@ -32,11 +56,15 @@ export interface Process extends ProcessRecord {
   readonly execution: Execution
   /** Ends it with everything it started. */
   stop(options?: KillOptions): Promise<Killed>
+  /** Reads and writes it over a WebSocket; this execution, unless another is given. */
+  attach(options?: AttachOptions): Promise<ProcessConnection>
 }
 
 export interface ProcessOptions extends CommandWish, CallOptions {
   /** Its stdin stays open for `execution.write`. */
   readonly interactive?: boolean | undefined
+  /** Started again when it ends by itself; without, it is started once. */
+  readonly restart?: RestartPolicy | RestartRules | undefined
 }
 
 export interface Processes {
@@ -45,7 +73,10 @@ export interface Processes {
   /** The newest of each name. */
   list(options?: CallOptions): Promise<readonly Process[]>
   get(name: string, options?: CallOptions): Promise<Process>
+  /** Ends it with everything it started, for good: it is not started again. */
   stop(name: string, options?: KillOptions): Promise<Killed>
+  /** To the newest of that name, also to one that has ended, for what it printed last. */
+  attach(name: string, options?: AttachOptions): Promise<ProcessConnection>
 }
 
 export interface ProcessesNeeds {
@@ -59,21 +90,35 @@ export function createProcesses({ transport, session, letGo }: ProcessesNeeds): 
   const pathOf = (name: string) => `${path}/${encodeURIComponent(name)}`
   const stop: Processes['stop'] = (name, { graceMs, ...options } = {}) =>
     transport.json<Killed>({ method: 'DELETE', path: pathOf(name), query: { grace_ms: graceMs }, ...callOf(options) })
-  const processOf = (wire: ProcessView): Process => ({
+  const attach: Processes['attach'] = async (name, options = {}) => {
+    // A WebSocket would not say that there is none.
+    await transport.json<ProcessView>({ path: pathOf(name), ...callOf(options) })
+    const { reconnectMs = RECONNECT_MS } = options
+    return connectProcess({ transport, letGo, reconnectMs, path: `${pathOf(name)}/attach` }, options)
+  }
+  const processOf = (wire: ProcessView | ProcessDetails): Process => ({
+    stderrTail: null,
     ...camel(wire),
+    restart: wire.restart === null ? null : camel(wire.restart),
+    attach: (options) => attach(wire.name, { execution: wire.execution_id, ...options }),
     execution: createExecution({ transport, id: wire.execution_id, session: session(), letGo }),
     stop: (options) => stop(wire.name, options),
   })
   return {
-    async start(name, command, { interactive, ...options } = {}) {
-      const json = { name, ...commandFields(command, options), ...(interactive === undefined ? {} : { interactive }) }
-      return processOf(await transport.json<ProcessView>({ method: 'POST', path, json, ...callOf(options) }))
+    async start(name, command, { interactive, restart, ...options } = {}) {
+      const rules = typeof restart === 'string' ? { policy: restart } : restart
+      const json = {
+        ...{ name, ...commandFields(command, options), ...(interactive === undefined ? {} : { interactive }) },
+        ...(rules === undefined ? {} : { restart: snake(rules) }),
+      }
+      return processOf(await transport.json<ProcessDetails>({ method: 'POST', path, json, ...callOf(options) }))
     },
     async list(options = {}) {
       const { items } = await transport.json<{ readonly items: readonly ProcessView[] }>({ path, ...callOf(options) })
       return items.map(processOf)
     },
-    get: async (name, options = {}) => processOf(await transport.json<ProcessView>({ path: pathOf(name), ...callOf(options) })),
+    get: async (name, options = {}) => processOf(await transport.json<ProcessDetails>({ path: pathOf(name), ...callOf(options) })),
     stop,
+    attach,
   }
 }

@@ -142,6 +142,8 @@ export async function openSessionPlane({
   const skills = createSkills({ directory: home.skillsDir, clock, log, onChange: (changed) => void skillViews.refresh(changed) })
   await skills.sweep()
 
+  const secret = config.secretKey === null ? readOrMakeSealingKey(home.path) : Buffer.from(config.secretKey, 'hex')
+  const sealing = createSealing(secret)
   const takeoverMs = config.sessions.takeoverSeconds * 1000
   const lease = await holdServerLease({ store, serverId: home.serverId, url, clock, takeoverMs, log })
   const sessions = createSessions({
@@ -152,6 +154,7 @@ export async function openSessionPlane({
     log,
     observer,
     quotas: createQuotas({ defaults: config.quotas }),
+    sealing,
     habitats: createHabitats({
       workspaces: createWorkspaces(home.workspacesDir, user),
       skillViews,
@@ -175,8 +178,6 @@ export async function openSessionPlane({
   })
   const recovered = await sessions.recover()
 
-  const secret = config.secretKey === null ? readOrMakeSealingKey(home.path) : Buffer.from(config.secretKey, 'hex')
-  const sealing = createSealing(secret)
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))
   const dispatcher = startWebhookDispatcher({ store, listeners, log, clock, random: Math.random, sealing, guard, observer })
 

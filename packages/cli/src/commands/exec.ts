@@ -1,13 +1,13 @@
 /** `holdfast exec`: one command in a session of the server; streamed, with the command's exit code. */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import type { StartOptions } from '@holdfast/sdk'
+import type { RestartRules, StartOptions } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
 import { attended } from '../exec/attended.ts'
 import { inputOf } from '../exec/input.ts'
 import { stopSignals } from '../exec/stop-signals.ts'
 import { targetOf, useSession } from '../find-session.ts'
-import { assignment, commandTime } from '../flags/parse.ts'
+import { assignment, commandTime, duration, restartRules } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
 import { namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
@@ -30,6 +30,9 @@ interface ExecFlags extends ServerFlags, SessionFlags, SandboxWishFlags {
   readonly stdin: boolean
   readonly detach?: true
   readonly name?: string
+  readonly restart?: RestartRules
+  /** Seconds. */
+  readonly restartPause?: number
 }
 
 export function addExec(program: Command): void {
@@ -46,6 +49,13 @@ export function addExec(program: Command): void {
     .option('-t, --tty', 'run on a terminal')
     .option('-d, --detach', 'leave it running and print its id')
     .addOption(new Option('--name <process>', 'with --detach: as a process of this name, which lives until it is killed'))
+    .addOption(
+      new Option(
+        '--restart <rule>',
+        'with --name: start it again when it ends: no, always, on-failure, or on-failure:5 for five times',
+      ).argParser(restartRules),
+    )
+    .option('--restart-pause <time>', 'before the first restart (default: 1s); twice as long before each further one, up to 30s', duration)
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -57,6 +67,7 @@ Examples:
   echo 'print(6*7)' | holdfast exec -s demo -- python3 -
   holdfast exec -s demo -t -- htop
   holdfast exec -s demo --detach --name web -- python3 -m http.server 8000
+  holdfast exec -s demo -d --name bot --restart on-failure:5 --restart-pause 2s -- python3 bot.py
 
 Ctrl-C kills the command; a second Ctrl-C leaves at once.
 Exit code: the command’s own; 128+n when signal n ended it; 124 timed out; 125 holdfast itself failed;
@@ -71,6 +82,8 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
   if ((argv.length === 0) === (flags.command === undefined))
     throw wrongUse('give either a program after -- or a command line with --command')
   if (flags.name !== undefined && flags.detach !== true) throw wrongUse('--name goes with --detach')
+  if (flags.restart !== undefined && flags.name === undefined) throw wrongUse('--restart goes with --name')
+  if (flags.restartPause !== undefined && flags.restart === undefined) throw wrongUse('--restart-pause goes with --restart')
   if (flags.detach === true && flags.tty === true)
     throw wrongUse('--detach and --tty do not go together; use `holdfast shell` and leave it with ~.')
   const name = namedSession(undefined, flags)
@@ -87,7 +100,7 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
       const started =
         flags.name === undefined
           ? (await session.commands.start(command, left)).id
-          : (await session.processes.start(flags.name, command, left)).executionId
+          : (await session.processes.start(flags.name, command, { ...left, restart: restartOf(flags) })).executionId
       await write(`${started}\n`)
       return 0
     }
@@ -111,4 +124,8 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
   } finally {
     stop.end()
   }
+}
+
+function restartOf({ restart, restartPause }: ExecFlags): RestartRules | undefined {
+  return restart === undefined || restartPause === undefined ? restart : { ...restart, backoffMs: restartPause * 1000 }
 }

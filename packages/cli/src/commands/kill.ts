@@ -1,7 +1,7 @@
 /** `holdfast kill`: ends a command or a process with everything it started, or sends it a signal. */
 import type { Command } from 'commander'
 import { openClient } from '../client.ts'
-import { findExecution } from '../find-execution.ts'
+import { findExecution, isExecutionId } from '../find-execution.ts'
 import { findSession } from '../find-session.ts'
 import { withOutput } from '../flags/output-flags.ts'
 import { duration } from '../flags/parse.ts'
@@ -32,13 +32,19 @@ export function addKill(program: Command): void {
 Examples:
   holdfast kill demo exe_4k2m…
   holdfast kill demo web --grace 10s
-  holdfast kill demo web --signal SIGHUP`,
+  holdfast kill demo web --signal SIGHUP
+
+A process is not started again after this; one that only got a signal and ends of it is, if it is to be.`,
     )
   withServer(withOutput(withSession(kill))).action(async (names: readonly string[], flags: KillFlags) => {
     const { name, rest } = takeSession(names, flags, ['execution'])
-    const execution = await findExecution(await findSession(await openClient(flags), name), rest[0] ?? '')
+    const session = await findSession(await openClient(flags), name)
+    const named = rest[0] ?? ''
+    const execution = await findExecution(session, named)
     if (flags.signal !== undefined) return execution.signal(flags.signal)
-    const killed = await execution.kill({ graceMs: flags.grace === undefined ? undefined : flags.grace * 1000 })
+    const options = { graceMs: flags.grace === undefined ? undefined : flags.grace * 1000 }
+    // A process that waits to be started again has no execution to kill, and is over all the same.
+    const killed = await (isExecutionId(named) ? execution.kill(options) : session.processes.stop(named, options))
     await printOne(killed, { rows: killedRows, idOf: () => execution.id }, flags)
   })
 }

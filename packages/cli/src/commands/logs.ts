@@ -1,9 +1,10 @@
 /** `holdfast logs`: what a command or a process printed, as far as it is kept, and what it prints from now on. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { Execution } from '@holdfast/sdk'
+import type { Execution, Session } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
 import { note } from '../failure.ts'
-import { findExecution } from '../find-execution.ts'
+import { findExecution, isExecutionId } from '../find-execution.ts'
 import { findSession } from '../find-session.ts'
 import { wholeNumber } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
@@ -13,6 +14,9 @@ import type { SessionFlags } from '../flags/session-flags.ts'
 import { interruption } from '../interruption.ts'
 import { write } from '../output/print.ts'
 import { isRecord, plainRead } from '../plain-read.ts'
+
+/** Between looks for a start that is due. */
+const LOOK_EVERY_MS = 200
 
 interface LogsFlags extends ServerFlags, SessionFlags {
   readonly follow?: true
@@ -25,7 +29,7 @@ export function addLogs(program: Command): void {
     .description('print what a command or a process printed, as far as it is kept (at least the last MiB)')
     .argument('<names...>', 'the session, then the execution’s id or the process’s name')
     .usage('[options] <session> <execution|process>')
-    .option('-f, --follow', 'go on with what it prints, until it ends')
+    .option('-f, --follow', 'go on with what it prints, until it ends; of a process, also through its restarts')
     .option('--after <bytes>', 'only what it printed after so many bytes', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
     .addHelpText(
       'after',
@@ -39,18 +43,47 @@ Its stdout goes to stdout and its stderr to stderr, byte for byte.`,
     )
   withServer(withSession(logs)).action(async (names: readonly string[], flags: LogsFlags) => {
     const { name, rest } = takeSession(names, flags, ['execution'])
-    const execution = await findExecution(await findSession(await openClient(flags), name), rest[0] ?? '')
-    await (flags.follow === true ? follow(execution, flags.after) : printKept(execution, flags))
+    const session = await findSession(await openClient(flags), name)
+    const named = rest[0] ?? ''
+    const execution = await findExecution(session, named)
+    if (flags.follow !== true) return printKept(execution, flags)
+    await withInterruption(isExecutionId(named) ? follow(execution, flags.after) : followName(session, named, execution, flags.after))
   })
 }
 
-async function follow(execution: Execution, after: number): Promise<void> {
-  const stop = interruption()
-  try {
-    for await (const event of execution.output({ after, signal: stop.signal })) {
+type Following = (signal: AbortSignal) => Promise<void>
+
+function follow(execution: Execution, after: number): Following {
+  return async (signal) => {
+    for await (const event of execution.output({ after, signal })) {
       if (event.type === 'gap') tellGap(event.skippedBytes)
       else if (event.type !== 'exit') await write(event.bytes, event.type === 'stdout' ? process.stdout : process.stderr)
     }
+  }
+}
+
+/** Through all that is started again under its name. */
+function followName(session: Session, name: string, first: Execution, after: number): Following {
+  return async (signal) => {
+    for (let next: Execution | null = first; next !== null; next = await restarted(session, name, next, signal))
+      await follow(next, next === first ? after : 0)(signal)
+  }
+}
+
+/** `null`: it is not started again. */
+async function restarted(session: Session, name: string, before: Execution, signal: AbortSignal): Promise<Execution | null> {
+  for (;;) {
+    const { executionId, execution, nextStartAt } = await session.processes.get(name, { signal })
+    if (executionId !== before.id) return execution
+    if (nextStartAt === null) return null
+    await delay(Math.max(LOOK_EVERY_MS, Date.parse(nextStartAt) - Date.now()), undefined, { signal })
+  }
+}
+
+async function withInterruption(following: Following): Promise<void> {
+  const stop = interruption()
+  try {
+    await following(stop.signal)
   } catch (error) {
     stop.settle(error)
   } finally {

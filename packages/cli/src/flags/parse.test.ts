@@ -1,6 +1,6 @@
 /** Flags to values, or a sentence that says what is wanted. */
 import { expect, test } from 'vitest'
-import { assignment, byteSizeOrNone, commandTime, duration, durationOrNone, orNull, wholeNumber } from './parse.ts'
+import { assignment, byteSizeOrNone, commandTime, duration, durationOrNone, orNull, restartRules, wholeNumber } from './parse.ts'
 
 test.each([
   ['90', 90],
@@ -32,4 +32,12 @@ test('numbers and command times have bounds', () => {
   for (const text of ['0', '11', '1e1', '']) expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10')
   expect(commandTime('1.5')).toBe(1500)
   for (const text of ['0', '3601', 'soon']) expect(() => commandTime(text)).toThrow('at most 3600')
+})
+
+test('a rule to start a process again is a word, with how often at most', () => {
+  expect(restartRules('always')).toEqual({ policy: 'always' })
+  expect(restartRules('no')).toEqual({ policy: 'no' })
+  expect(restartRules('on-failure')).toEqual({ policy: 'on-failure' })
+  expect(restartRules('on-failure:5')).toEqual({ policy: 'on-failure', maxRestarts: 5 })
+  for (const text of ['', 'maybe', 'always:5', 'on-failure:', 'on-failure:-1']) expect(() => restartRules(text)).toThrow('on-failure:5')
 })

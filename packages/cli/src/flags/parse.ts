@@ -2,6 +2,7 @@
  * Flags to values. What cannot be read is refused with the flag's name, by the parser of the command line.
  */
 import { InvalidArgumentError } from 'commander'
+import type { RestartRules } from '@holdfast/sdk'
 
 export function repeated(value: string, earlier: readonly string[] | undefined): readonly string[] {
   return [...(earlier ?? []), value]
@@ -57,6 +58,16 @@ export function commandTime(text: string): number {
   if (!(seconds > 0 && seconds <= LONGEST_COMMAND_SECONDS))
     throw new InvalidArgumentError(`It must be a number of seconds above 0 and at most ${LONGEST_COMMAND_SECONDS}.`)
   return Math.max(1, Math.round(seconds * 1000))
+}
+
+const RESTART = /^(?:(no|always)|(on-failure)(?::(\d{1,6}))?)$/
+
+/** `no`, `always`, `on-failure`, or `on-failure:5` for at most five times. */
+export function restartRules(text: string): RestartRules {
+  const [, word, failing, most] = RESTART.exec(text) ?? []
+  if (word === 'no' || word === 'always') return { policy: word }
+  if (failing === undefined) throw new InvalidArgumentError('It must be no, always, on-failure, or on-failure:5 for at most five times.')
+  return { policy: 'on-failure', ...(most === undefined ? {} : { maxRestarts: Number(most) }) }
 }
 
 const BYTES_OF: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 }

@@ -158,5 +158,7 @@ test('an address that is none, and a name that no header takes, are refused at o
 
 test('a runtime without WebSocket is told what to do', () => {
   const { transport } = transportTo(noServer)
-  expect(() => transport.socket('/v1/sessions/x/terminal', {})).toThrow(expect.objectContaining({ code: 'capability_unsupported' }))
+  expect(() => transport.socket('/v1/sessions/x/terminal', {}, 'holdfast.terminal.v1')).toThrow(
+    expect.objectContaining({ code: 'capability_unsupported' }),
+  )
 })

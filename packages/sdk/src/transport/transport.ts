@@ -63,7 +63,8 @@ export interface Transport {
   send(request: ApiRequest): Promise<void>
   /** `timeoutMs` counts until the headers are there. */
   open(request: ApiRequest): Promise<OpenAnswer>
-  socket(path: string, query: Readonly<Record<string, QueryValue>>): WebSocket
+  /** `protocol`: the subprotocol that is spoken there. */
+  socket(path: string, query: Readonly<Record<string, QueryValue>>, protocol: string): WebSocket
 }
 
 /** What a WebSocket asks for so that its key need not stand in the address, which gets logged. */
@@ -175,10 +176,10 @@ export function createTransport(needs: TransportNeeds): Transport {
         throw error
       }
     },
-    socket(path, query) {
+    socket(path, query, protocol) {
       const { webSocket: Socket } = needs
       if (Socket === undefined) throw withoutSockets('this runtime has no WebSocket', 'Use Node 22 or newer, or give `webSocket`.')
-      const protocols = ['holdfast.terminal.v1', ...(apiKey === undefined ? [] : [`${KEY_PROTOCOL}${apiKey}`])]
+      const protocols = [protocol, ...(apiKey === undefined ? [] : [`${KEY_PROTOCOL}${apiKey}`])]
       const address = addressOf(path, query).replace(/^http/, 'ws')
       if (Object.keys(speaker).length === 0) return new Socket(address, protocols)
       try {

@@ -6,7 +6,7 @@
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { SessionView } from '@holdfast/protocol'
 import type { OutputChunk } from '../guest/inside.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import { findExecution, listExecutions, storedOutput } from '../store/tables/executions.ts'
 import type { ExecutionRow } from '../store/tables/executions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
@@ -41,6 +41,8 @@ export interface RunRequest {
   readonly isAttended?: boolean | undefined
   /** Reads a named process that is left to run, from its first byte; a promise is back-pressure on it. */
   readonly onOutput?: OnChunk | undefined
+  /** Written in the transaction that writes its record; what it throws keeps it from being started. */
+  readonly alongside?: ((transaction: Transaction) => Promise<void>) | undefined
 }
 
 export interface Started {
@@ -116,6 +118,7 @@ export function createRunning(needs: RunningNeeds): Running {
           inhabitant: inhabitantOf(ready.session),
           expectedIncarnation: request.expectedIncarnation,
           isAttended: request.isAttended,
+          alongside: request.alongside,
         })
       } catch (error) {
         if (!isHoldfastError(error, 'session_unavailable') || start === MAX_STARTS) throw error

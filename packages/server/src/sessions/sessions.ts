@@ -6,6 +6,7 @@
  * Reads like a table of contents of this folder. What follows from a change (a clean-up, a sandbox to destroy, a deadline to wait
  * for) follows from the changed row alone, in one place here, so that it is the same whoever changed it and after any crash.
  */
+import type { Sealing } from '../home/sealing.ts'
 import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
 import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
@@ -45,10 +46,17 @@ import { losing } from './losing.ts'
 import { observeChange, observedExecutions, observedGetting, observedReadiness, observedRunning } from './observed.ts'
 import type { SessionsObserver } from './observed.ts'
 import type { PackRules } from './packing.ts'
-import { createProcesses } from './processes.ts'
-import { createProcessStreams } from './process-streams.ts'
-import type { ProcessStreams } from './process-streams.ts'
-import type { Processes } from './processes.ts'
+import { createAttaching } from './processes/attaching.ts'
+import { endLeftBehind } from './processes/left-behind.ts'
+import { pidOf } from './processes/process-id.ts'
+import { createProcessKeeper } from './processes/process-keeper.ts'
+import { linesOpener } from './processes/process-lines.ts'
+import { createProcessOutputs } from './processes/process-outputs.ts'
+import { createProcesses } from './processes/processes.ts'
+import type { Processes } from './processes/processes.ts'
+import { createProcessStreams } from './processes/process-streams.ts'
+import type { ProcessStreams } from './processes/process-streams.ts'
+import { storedPlaces } from './processes/stored-places.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
 import type { Quotas } from './quotas.ts'
@@ -73,6 +81,8 @@ import { takingUp } from './taking-up.ts'
 import type { Measuring } from './workspace-quota/measuring.ts'
 import { createWorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
+/** After these a process may have to be started again. */
+const PROCESSES_MOVE: ReadonlySet<EventDraft['type']> = new Set(['process.ended', 'session.resumed', 'session.rebound'])
 /** Old events go a few at a time, with every sweep. */
 const EVENTS_AT_ONCE = 500
 export interface Sessions {
@@ -87,6 +97,10 @@ export interface Sessions {
   readonly terminals: Terminals
   readonly files: SessionFiles
   readonly activity: Pick<Activity, 'note'>
+  /** Of an execution that runs here, as its sandbox counts; `null` for any other, or when it cannot be asked. */
+  pidOf(executionId: string): Promise<number | null>
+  /** Ends what an execution that has ended left running. */
+  endLeftBehind(session: SessionRef, executionId: string): Promise<void>
   /** Commands that callers attend at this moment. */
   readonly attended: number
   /** Sessions whose sandbox is being made at this moment. */
@@ -108,6 +122,8 @@ export interface SessionsNeeds {
   readonly clock: () => number
   readonly log: Log
   readonly quotas: Quotas
+  /** For commands that are kept to be started again. */
+  readonly sealing: Sealing
   readonly habitats: Habitats
   /** Which backend new sandboxes are made on. */
   readonly backend: BackendKind
@@ -133,7 +149,7 @@ export interface SessionsNeeds {
 }
 
 export function createSessions(needs: SessionsNeeds): Sessions {
-  const { store, listeners, lease, clock, log, quotas, habitats, times, packing, outputDirectory, onStop } = needs
+  const { store, listeners, lease, clock, log, quotas, habitats, times, packing, outputDirectory, onStop, sealing } = needs
   const { observer = unobserved } = needs
   const { serverId } = lease
   const placement = { serverId, backend: needs.backend, maxSandboxes: needs.maxSandboxes }
@@ -192,7 +208,16 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
     input: (caller, session, id, input, signal) => attended.along(signal, (ended) => interaction.input(caller, session, id, input, ended)),
   }
-  const processes = createProcesses({ store, reads, executions, running: commands })
+  const streams = createProcessStreams({ store, reads, executions, lease, activity })
+  const outputs = createProcessOutputs({ streams, places: storedPlaces(store), mostEnded: () => 0, log })
+  const attaching = createAttaching({ store, reads, executions, lease, activity, running: commands })
+  const processes = createProcesses({
+    ...{ store, sealing, reads, executions, running: commands, maxKept: needs.maxRunning },
+    attaching,
+    attachedTo: (id) => attaching.attachedTo(id) + (outputs.held(id)?.line.attached ?? 0),
+    openLines: linesOpener(outputs),
+  })
+  const keeper = createProcessKeeper({ store, sealing, reads, running: commands, serverId, outputDirectory, clock, log })
   const abandoned = createAbandonedTerminals({
     ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
   })
@@ -211,6 +236,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     if (session.state === 'closing') void cleanUp.run(session)
     if (session.state === 'pending' && before?.state !== 'pending')
       provisioning.ensure(session).catch((error: unknown) => log.warn('sandbox-not-made', { session: session.id, error: errorText(error) }))
+    if (events.some(({ type }) => PROCESSES_MOVE.has(type))) keeper.look(session)
     if (session.deadlineAt !== null) sweep.expect(session.deadlineAt)
   }
 
@@ -248,8 +274,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     getOrCreate: (caller, request, signal) => attended.during(signal, (ended) => getting(caller, request, ended)),
     commands,
     processes,
-    streams: createProcessStreams({ store, reads, executions, lease, activity }),
+    streams,
     terminals,
+    pidOf: (executionId) => pidOf(executions, executionId),
+    endLeftBehind: (session, executionId) => endLeftBehind({ store, fleet }, session, executionId),
     get attended() {
       return attended.count
     },
@@ -264,14 +292,17 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       const onUnreached = reachingAgain.add
       const recovered = await recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached, log })
       await abandoned.recover()
+      await keeper.recover()
       for (const session of await store.read((sql) => hostedSessions(sql, serverId))) workspaceQuota.follow(session)
       return recovered
     },
     async close(drainMs) {
       abandoned.stop()
+      keeper.stop()
       await attended.stop(drainMs)
       await sweep.stop()
       await activity.flush()
+      await outputs.close()
       if (onStop === 'suspend') await suspendAll()
       isStopping = true
       workspaceQuota.stop()

@@ -19,6 +19,7 @@ import type { Executions, RunningExecution } from './executions/executions.ts'
 import { executionEnded } from './executions/live-input.ts'
 import type { CommandEnd } from './executions/executions.ts'
 import type { OutputLog, StoredOutput } from './executions/output-log.ts'
+import { checkAfter, printedBy } from './executions/printed.ts'
 import { findRunning, inputOf, signalRunning } from './interaction.ts'
 import type { InteractionNeeds } from './interaction.ts'
 import { checkNotHeld } from './lifecycle/refusals.ts'
@@ -135,15 +136,4 @@ export function createTerminals(needs: TerminalsNeeds): Terminals {
       throw error
     })
   }
-}
-
-/** The log of one that was found again is behind for a moment: the guest knows. */
-async function printedBy({ id, live, log }: RunningExecution): Promise<number> {
-  const listed = await (await live.connected()).processes.list()
-  return Math.max(log.seq, ...listed.filter(({ tag }) => tag === id).map(({ seq }) => seq))
-}
-
-function checkAfter(after: number, printed: number): void {
-  if (after <= printed) return
-  throw new HoldfastError('invalid_request', `after: is beyond the ${printed} bytes that it has printed`, { printed })
 }

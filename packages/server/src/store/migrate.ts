@@ -10,6 +10,7 @@ import { idempotencyMigration } from './migrations/0002-idempotency.ts'
 import { sessionKeysMigration } from './migrations/0003-session-keys.ts'
 import { sessionLabelsMigration } from './migrations/0004-session-labels.ts'
 import { executionInputMigration } from './migrations/0005-execution-input.ts'
+import { processRestartsMigration } from './migrations/0006-process-restarts.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: 'session-keys', statements: sessionKeysMigration },
   { version: 4, name: 'session-labels', statements: sessionLabelsMigration },
   { version: 5, name: 'execution-input', statements: executionInputMigration },
+  { version: 6, name: 'process-restarts', statements: processRestartsMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

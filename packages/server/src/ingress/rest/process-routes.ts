@@ -3,8 +3,10 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { KilledView, ProcessList, ProcessView, StartProcessBody, StopProcessQuery } from '@holdfast/protocol'
-import type { ProcessRow, Processes } from '../../sessions/processes.ts'
+import { KilledView, ProcessDetails, ProcessList, StartProcessBody, StopProcessQuery } from '@holdfast/protocol'
+import type { ProcessView } from '@holdfast/protocol'
+import type { Caller } from '../../sessions/caller.ts'
+import type { ProcessRow, Processes } from '../../sessions/processes/processes.ts'
 import { commandOf, START_ERRORS } from './commands.ts'
 import { moment, momentOrNull } from './moment.ts'
 import { OneId, ProcessNames } from './paths.ts'
@@ -12,20 +14,24 @@ import { json, route } from './route.ts'
 import type { Route } from './route.ts'
 
 export function processRoutes({ processes }: { readonly processes: Processes }): readonly Route[] {
+  const details = async (caller: Caller, row: ProcessRow): Promise<ProcessDetails> => ({
+    ...processView(row),
+    stderr_tail: await processes.stderrTail(caller, row),
+  })
   return [
     route({
       method: 'POST',
       path: '/v1/sessions/{id}/processes',
-      summary: 'Start a process that is kept by a name',
+      summary: 'Start a process that is kept by a name, and started again by the rules of restart',
       authorization: 'exec',
       params: OneId,
       body: StartProcessBody,
-      answers: { 201: json('Process', ProcessView, 'It has started') },
+      answers: { 201: json('Process', ProcessDetails, 'It has started') },
       errors: [...START_ERRORS, 'name_taken'],
       async handle({ caller, params, body, signal }) {
-        const { name, expected_incarnation: expectedIncarnation } = body
-        const row = await processes.start(caller, params.id, { name, command: commandOf(body), expectedIncarnation }, signal)
-        return { status: 201, body: processView(row), headers: { location: `/v1/sessions/${row.sessionId}/processes/${name}` } }
+        const { name, restart, expected_incarnation: expectedIncarnation } = body
+        const row = await processes.start(caller, params.id, { name, command: commandOf(body), restart, expectedIncarnation }, signal)
+        return { status: 201, body: await details(caller, row), headers: { location: `/v1/sessions/${row.sessionId}/processes/${name}` } }
       },
     }),
     route({
@@ -47,14 +53,17 @@ export function processRoutes({ processes }: { readonly processes: Processes }):
       summary: 'Look at a named process',
       authorization: 'read',
       params: ProcessNames,
-      answers: { 200: json('Process', ProcessView, 'The newest of that name') },
+      answers: { 200: json('Process', ProcessDetails, 'The newest of that name') },
       errors: ['not_found'],
-      handle: async ({ caller, params }) => ({ status: 200, body: processView(await processes.get(caller, params.id, params.name)) }),
+      handle: async ({ caller, params }) => ({
+        status: 200,
+        body: await details(caller, await processes.get(caller, params.id, params.name)),
+      }),
     }),
     route({
       method: 'DELETE',
       path: '/v1/sessions/{id}/processes/{name}',
-      summary: 'End a named process with everything it started; one that has ended is left as it is',
+      summary: 'End a named process with everything it started, for good; one that has ended is not started again',
       authorization: 'exec',
       params: ProcessNames,
       query: StopProcessQuery,
@@ -79,5 +88,12 @@ function processView(row: ProcessRow): ProcessView {
     started_at: moment(row.startedAt),
     ended_at: momentOrNull(row.endedAt),
     output_seq: row.outputSeq,
+    restart:
+      row.restart === null
+        ? null
+        : { policy: row.restart.policy, max_restarts: row.restart.maxRestarts, backoff_ms: row.restart.backoffMs },
+    restarts: row.restart?.restarts ?? 0,
+    next_start_at: momentOrNull(row.nextStartAt),
+    attached: row.attached,
   }
 }

@@ -1,5 +1,5 @@
 /** Named processes over REST: started, listed, found by name, talked to, ended whole. */
-import { ProcessView } from '@holdfast/protocol'
+import { ProcessDetails, ProcessView } from '@holdfast/protocol'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
@@ -17,7 +17,7 @@ afterAll(() => laboratory.close())
 const processes = () => `/v1/sessions/${session}/processes`
 const start = (name: string, command: string, more: object = {}) =>
   laboratory.post(processes(), { name, command, cwd: '/', ...more }, { key: ada })
-const look = async (name: string) => ProcessView.parse((await laboratory.send(`${processes()}/${name}`, { key: ada })).body)
+const look = async (name: string) => ProcessDetails.parse((await laboratory.send(`${processes()}/${name}`, { key: ada })).body)
 const stop = (name: string, query = '?grace_ms=0') => laboratory.send(`${processes()}/${name}${query}`, { method: 'DELETE', key: ada })
 
 test('a process is started, found by its name, and shows what it has printed so far', async () => {
@@ -64,6 +64,16 @@ test('an interactive one takes input through its execution', async () => {
   expect((await laboratory.post(`${execution}/stdin`, { data: 'hello', close: true }, { key: ada })).status).toBe(204)
   await vi.waitFor(async () => expect(await look('talker')).toMatchObject({ status: 'completed', exit_code: 0, output_seq: 5 }))
   expect((await laboratory.send(`${execution}/output`, { key: ada })).body).toMatchObject({ items: [{ data: 'hello' }] })
+})
+
+test('what it complained of is told to those who may read its output, and to nobody else', async () => {
+  await start('angry', 'echo "a secret" >&2; echo out; exit 2')
+  await vi.waitFor(async () => expect(await look('angry')).toMatchObject({ status: 'completed', exit_code: 2, stderr_tail: 'a secret\n' }))
+  const viewer = await laboratory.keyOf({ subject: 'vera', role: 'viewer' })
+  const seen = await laboratory.send(`${processes()}/angry`, { key: viewer })
+  expect(seen).toMatchObject({ status: 200, body: { exit_code: 2, stderr_tail: null } })
+  const { body } = await laboratory.send(processes(), { key: viewer })
+  expect(JSON.stringify(body)).not.toContain('a secret')
 })
 
 test('work that is cancelled leaves processes, and a session with one does not become idle', async () => {

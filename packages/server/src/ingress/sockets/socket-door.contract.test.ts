@@ -17,7 +17,8 @@ import type { SocketDoor } from './socket-door.ts'
 import type { SocketRow } from './socket-row.ts'
 import { socketRows } from './sockets.ts'
 
-const MISSING = { id: 'ses_0000000000000000' }
+const NAME = 'process-of-ada'
+const MISSING = { id: 'ses_0000000000000000', name: NAME }
 const WRONG_KEY = 'hf_0000000000000000000000000000000000000000000'
 
 let laboratory: Laboratory
@@ -26,7 +27,7 @@ let listener: HttpListener
 let rows: readonly SocketRow[]
 let url: string
 const keys = { ada: '', ben: '', viewer: '', eve: '' }
-const there = { id: '' }
+const there = { id: '', name: NAME }
 const clients: TerminalClient[] = []
 
 beforeAll(async () => {
@@ -53,8 +54,9 @@ afterAll(async () => {
   await laboratory.close()
 })
 
-const at = ({ path }: SocketRow, ids: Readonly<Record<string, string>>, query = '') =>
-  `${url}${path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '')}${query}`
+const pathOf = ({ path }: SocketRow, ids: Readonly<Record<string, string>>) =>
+  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '')
+const at = (row: SocketRow, ids: Readonly<Record<string, string>>, query = '') => `${url}${pathOf(row, ids)}${query}`
 const terminal = (query = '?cwd=/') => `${url}/v1/sessions/${there.id}/terminal${query}`
 const open = async (address: string, dialling: Dialling) => {
   const client = await openTerminal(address, dialling)
@@ -75,25 +77,28 @@ describe('every row of the table', () => {
   test('refuses nobody in particular: no key and a wrong one learn nothing of what is there', async () => {
     for (const row of rows)
       for (const key of [null, WRONG_KEY]) {
-        const refusal = await refusalOf(at(row, there), { key })
+        const refusal = await refusalOf(at(row, there), { protocols: [row.protocol], key })
         expect(refusal).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' }, body: { code: 'unauthorized' } })
-        expect(told(await refusalOf(at(row, MISSING), { key }), MISSING)).toEqual(told(refusal, there))
+        expect(told(await refusalOf(at(row, MISSING), { protocols: [row.protocol], key }), MISSING)).toEqual(told(refusal, there))
       }
   })
 
   test.each(['ben', 'eve'] as const)('is missing to %s, whether it is there or not: status, body and headers', async (who) => {
     for (const row of rows) {
-      const hidden = await refusalOf(at(row, there), { key: keys[who] })
+      const hidden = await refusalOf(at(row, there), { protocols: [row.protocol], key: keys[who] })
       expect(hidden).toMatchObject({ status: 404, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' } })
-      expect(told(hidden, there)).toEqual(told(await refusalOf(at(row, MISSING), { key: keys[who] }), MISSING))
+      expect(told(hidden, there)).toEqual(told(await refusalOf(at(row, MISSING), { protocols: [row.protocol], key: keys[who] }), MISSING))
     }
   })
 
   test('is seen by a viewer, who is refused what the table of roles refuses', async () => {
     for (const row of rows) {
       expect(reachOf('viewer', row.authorization, { admin_exec: false })).toBe('never')
-      expect(await refusalOf(at(row, there), { key: keys.viewer })).toMatchObject({ status: 403, body: { code: 'forbidden' } })
-      expect((await refusalOf(at(row, MISSING), { key: keys.viewer })).status).toBe(404)
+      expect(await refusalOf(at(row, there), { protocols: [row.protocol], key: keys.viewer })).toMatchObject({
+        status: 403,
+        body: { code: 'forbidden' },
+      })
+      expect((await refusalOf(at(row, MISSING), { protocols: [row.protocol], key: keys.viewer })).status).toBe(404)
     }
   })
 
@@ -103,9 +108,9 @@ describe('every row of the table', () => {
       if (route === undefined) throw new Error(`${row.path} is not there`)
       expect(route.authorization).toBe(row.authorization)
       expect([...errorsOf(route)]).toEqual(expect.arrayContaining([...row.errors, 'upgrade_required']))
-      const plain = await laboratory.send(row.path.replace('{id}', there.id), { key: keys.ada })
+      const plain = await laboratory.send(pathOf(row, there), { key: keys.ada })
       expect(plain).toMatchObject({ status: 426, body: { code: 'upgrade_required' } })
-      expect((await laboratory.send(row.path.replace('{id}', there.id), { key: keys.ben })).status).toBe(404)
+      expect((await laboratory.send(pathOf(row, there), { key: keys.ben })).status).toBe(404)
     }
   })
 

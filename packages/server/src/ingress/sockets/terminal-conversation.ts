@@ -16,6 +16,7 @@ import { parseBody } from '../rest/parse.ts'
 import { backlogs } from './backlog.ts'
 import { CLOSE_FAILED, CLOSE_GOING_AWAY, CLOSE_NORMAL, CLOSE_POLICY } from './close-codes.ts'
 import type { Conversation, Knock } from './socket-row.ts'
+import { bytesOf, socketTalk } from './socket-talk.ts'
 import { showOutput } from './terminal-output.ts'
 
 /** For what was typed before a detach; a program that does not read does not keep its client. */
@@ -35,37 +36,8 @@ export function terminalConversation({ problemOf }: Pick<Knock, 'problemOf'>, te
 }
 
 function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['problemOf'], terminal: Terminal) {
-  const over = new AbortController()
-  const { signal } = over
+  const { signal, send, say, close, fail, unlessOver, end } = socketTalk<TerminalMessage>({ socket, seen, problemOf })
   const [typing, ordering] = backlogs(socket)
-
-  /** What cannot be sent finds nobody there any more: the end of the socket follows by itself. */
-  const send = (data: string | Uint8Array) =>
-    new Promise<void>((resolve) => {
-      socket.send(data, (error) => {
-        if (error) over.abort()
-        else seen()
-        resolve()
-      })
-    })
-  const say = (message: TerminalMessage) => send(JSON.stringify(message))
-
-  function close(code: number): void {
-    over.abort()
-    socket.close(code)
-  }
-
-  function fail(reason: unknown, code: number): void {
-    if (signal.aborted) return
-    // Nobody is told twice, and one who has left is not told at all.
-    void say({ type: 'error', problem: problemOf(reason) })
-    close(code)
-  }
-
-  /** For what is asked of a program: that it is over is told by its exit. */
-  const unlessOver = (reason: unknown) => {
-    if (!isHoldfastError(reason, 'execution_ended')) fail(reason, CLOSE_FAILED)
-  }
 
   async function show(after: number): Promise<void> {
     const audience = { show: send, miss: (skippedBytes: number) => say({ type: 'gap', skipped_bytes: skippedBytes }) }
@@ -104,7 +76,7 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
     begin(after: number): void {
       socket.on('message', hear)
       socket.on('close', () => {
-        over.abort()
+        end()
         terminal.leave('gone').catch(problemOf)
       })
       show(after).catch((reason: unknown) => {
@@ -114,9 +86,4 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
       })
     },
   }
-}
-
-function bytesOf(data: RawData): Buffer {
-  if (Array.isArray(data)) return Buffer.concat(data)
-  return Buffer.isBuffer(data) ? data : Buffer.from(data)
 }

@@ -27,7 +27,7 @@ export async function showOutput(
     if (seq > shown) await miss(seq - shown)
     shown = Math.max(shown, seq)
   }
-  for await (const { chunks, seq } of 'follow' in output ? output.follow(after, signal) : stored(output, after)) {
+  for await (const { chunks, seq } of pagesOf(output, after, signal)) {
     for (const chunk of chunks) {
       if (signal.aborted) return
       await upTo(chunk.seq - chunk.bytes.length)
@@ -36,6 +36,11 @@ export async function showOutput(
     }
     await upTo(seq)
   }
+}
+
+/** What is kept, then what comes, until it is over or `signal` fires. */
+export function pagesOf(output: OutputLog | StoredOutput, after: number, signal: AbortSignal): AsyncIterable<OutputPage> {
+  return 'follow' in output ? output.follow(after, signal) : stored(output, after)
 }
 
 async function* stored(output: StoredOutput, after: number): AsyncGenerator<OutputPage, void, void> {

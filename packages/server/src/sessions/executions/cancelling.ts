@@ -13,6 +13,7 @@ import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { Store } from '../../store/store.ts'
 import { executionsKnown, requestCancel, runningExecutions } from '../../store/tables/executions.ts'
 import type { ExecutionRow } from '../../store/tables/executions.ts'
+import { endRestarts, keptRestarts } from '../../store/tables/process-restarts.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Executions } from './executions.ts'
 
@@ -28,7 +29,7 @@ export interface Killed {
 export interface Cancelling {
   /** One execution. Resolves when its end is stored. */
   one(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox | undefined, graceMs?: number): Promise<Killed>
-  /** All of a session's; `processes` says whether named ones end too, `status` what their end is called. Background trees of ended executions go as well. */
+  /** All of a session's; `processes` says whether named ones end too and are not started again, `status` what their end is called. Background trees of ended executions go as well. */
   all(
     session: SessionRow,
     live: LiveSandbox | undefined,
@@ -65,6 +66,12 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
     return { executions: rows.length, ...total }
   }
 
+  /** First, so that a start which is under way is either called off or found among what runs. */
+  async function callOffRestarts({ id }: SessionRow): Promise<void> {
+    const kept = await store.read((sql) => keptRestarts(sql, id))
+    if (kept.length > 0) await store.write((transaction) => endRestarts(transaction, id))
+  }
+
   /** What ended executions of this session left running in the background. */
   async function leftovers(session: SessionRow, live: LiveSandbox): Promise<readonly ExecutionKey[]> {
     const listed = (await (await live.connected()).processes.list()).filter(({ state }) => state === 'lingering')
@@ -76,6 +83,7 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
   return {
     one: (execution, live, graceMs = KILL_GRACE_MS) => cancel([execution], live, graceMs),
     async all(session, live, { processes, graceMs = KILL_GRACE_MS, status }) {
+      if (processes) await callOffRestarts(session)
       const rows = await store.read((sql) => runningExecutions(sql, session.id))
       const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs, status)
       if (live === undefined || !first.verified) return first

@@ -11,7 +11,7 @@ import type { ExecutionStatus } from '@holdfast/protocol'
 import type { Execution } from '../../guest/inside.ts'
 import { randomId } from '../../home/random-id.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, Transaction } from '../../store/store.ts'
 import {
   addOutputOfEnded,
   endExecution,
@@ -73,6 +73,8 @@ export interface StartRequest {
   readonly expectedIncarnation: number | undefined
   /** Somebody is at its terminal: it does not run on for long without. */
   readonly isAttended?: boolean | undefined
+  /** Written in the transaction that writes its row; what it throws keeps it from being started. */
+  readonly alongside?: ((transaction: Transaction) => Promise<void>) | undefined
 }
 
 /** Started and not yet read: `follow` must be called, once. */
@@ -152,6 +154,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       const input = inputKindOf(command)
       if (input !== 'none') await noteInput(transaction, id, input)
       if (request.isAttended === true) await noteAttended(transaction, id, true)
+      await request.alongside?.(transaction)
       const data = { execution_id: id, ...(name === null ? {} : { name }) }
       return { ...work, events: [...work.events, { type: `${eventNoun(kind)}.started`, data }] }
     })

@@ -181,6 +181,12 @@ export async function deleteEndedExecutions(transaction: Transaction, sessionId:
   await transaction.run(`DELETE FROM executions WHERE session_id = ? AND status <> 'running'`, sessionId)
 }
 
+/** Of those that have ended. */
+export async function deleteExecutions(transaction: Transaction, sessionId: string, ids: readonly string[]): Promise<void> {
+  const places = ids.map(() => '?').join(', ')
+  await transaction.run(`DELETE FROM executions WHERE session_id = ? AND status <> 'running' AND id IN (${places})`, sessionId, ...ids)
+}
+
 /** Which of these ids are executions of the session. */
 export async function executionsKnown(sql: Sql, sessionId: string, ids: readonly string[]): Promise<readonly string[]> {
   if (ids.length === 0) return []

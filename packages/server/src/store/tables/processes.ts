@@ -52,3 +52,13 @@ export async function listEndedProcesses(
   const rows = await sql.all(text, ...sessions.values, endedAfter, limit)
   return rows.map((row) => new RowReader('executions', row).text('id'))
 }
+
+/** Ids of those of that name that have ended, without the newest so many; at most a hundred. */
+export async function oldProcesses(sql: Sql, { id, tenantId }: SessionRef, name: string, newest: number): Promise<readonly string[]> {
+  const text = `SELECT id, status FROM executions WHERE session_id = ? AND tenant_id = ? AND name = ?
+    ORDER BY started_at DESC, id DESC LIMIT 100 OFFSET ?`
+  return (await sql.all(text, id, tenantId, name, newest)).flatMap((row) => {
+    const read = new RowReader('executions', row)
+    return read.text('status') === 'running' ? [] : [read.text('id')]
+  })
+}

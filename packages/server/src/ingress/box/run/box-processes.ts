@@ -10,7 +10,11 @@ import { isHoldfastError } from '@holdfast/protocol'
 import { BoxError, boxTime } from '@holdfast/protocol/box'
 import type { BoxManagedProcessInfo, BoxManagedProcessSpec } from '@holdfast/protocol/box'
 import type { Caller } from '../../../sessions/caller.ts'
-import type { ProcessRow } from '../../../sessions/processes.ts'
+import { complaintsIn } from '../../../sessions/processes/complaints.ts'
+import { ProcessOutput } from '../../../sessions/processes/process-output.ts'
+import type { ProcessOutputs, ProcessRef } from '../../../sessions/processes/process-outputs.ts'
+import type { ProcessRow } from '../../../sessions/processes/processes.ts'
+import { TextTail } from '../../../sessions/processes/text-tail.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
 import type { SessionRow } from '../../../store/tables/sessions.ts'
 import { errorText } from '../../../telemetry/log.ts'
@@ -25,12 +29,8 @@ import { exitCodeOf } from './exit-code.ts'
 import { keyedTurns } from './keyed-turns.ts'
 import { withDirectory } from './made-directory.ts'
 import { processNameOf } from './process-names.ts'
-import { ProcessOutput } from './process-output.ts'
-import { SEARCHED_BYTES } from './process-outputs.ts'
-import type { ProcessOutputs, ProcessRef } from './process-outputs.ts'
 import type { Launch, ProcessRecords } from './process-records.ts'
 import { DOOR_LABEL } from './session-names.ts'
-import { TextTail } from './text-tail.ts'
 
 /** Between asking a process to end and killing it. */
 const STOP_GRACE_MS = 5_000
@@ -112,9 +112,7 @@ export function createBoxProcesses(needs: BoxProcessesNeeds): BoxProcesses {
     const remembered = outputs.stderrOf(id)
     if (remembered !== null) return remembered
     const tail = new TextTail()
-    const output = await commands.output(caller, sessionId, id)
-    const { chunks } = await output.read(Math.max(0, Math.max(output.seq, outputSeq) - SEARCHED_BYTES))
-    for (const { channel, bytes } of chunks) if (channel === 'stderr') tail.add(bytes)
+    tail.add(await complaintsIn(await commands.output(caller, sessionId, id), outputSeq))
     return tail.text()
   }
 

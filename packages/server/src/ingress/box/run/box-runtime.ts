@@ -13,6 +13,9 @@ import type { SandboxBackend } from '../../../sandboxes/backend.ts'
 import type { SandboxUser } from '../../../sandboxes/spec.ts'
 import type { EventListeners } from '../../../sessions/events/event-listeners.ts'
 import { isClosed } from '../../../sessions/lifecycle/state.ts'
+import { attachTo } from '../../../sessions/processes/process-attachment.ts'
+import type { ProcessAttachment } from '../../../sessions/processes/process-attachment.ts'
+import { createProcessOutputs } from '../../../sessions/processes/process-outputs.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
 import { auditedSkills } from '../../../skills/audited-skills.ts'
 import type { Skills } from '../../../skills/skills.ts'
@@ -29,9 +32,6 @@ import { createBoxProcesses } from './box-processes.ts'
 import { createBoxSessions } from './box-sessions.ts'
 import { hostDirectories } from './host-directories.ts'
 import { hostRootOf } from './owners-places.ts'
-import { attachTo } from './process-attachment.ts'
-import type { ProcessAttachment } from './process-attachment.ts'
-import { createProcessOutputs } from './process-outputs.ts'
 import { createProcessRecords } from './process-records.ts'
 import { sessionInfoOf } from './session-info.ts'
 import { SESSION_TTL_SECONDS } from './session-request.ts'
@@ -81,7 +81,7 @@ export async function openBoxRuntime(needs: BoxRuntimeNeeds): Promise<RunningBox
   const exec = createBoxExec({ boxSessions, sessions, backendName: backend.kind })
   const records = createProcessRecords({ directory: join(stateDir, 'box', 'processes'), sealing })
   const outputs = createProcessOutputs({
-    ...{ streams: sessions.streams, records, log },
+    ...{ streams: sessions.streams, places: records, log },
     mostEnded: () => config.limits.max_completed_processes,
   })
   const processes = createBoxProcesses({ boxSessions, sessions, callers, config, outputs, records, clock, log })

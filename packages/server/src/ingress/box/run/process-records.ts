@@ -14,6 +14,7 @@ import { hasErrorCode } from '../../../home/error-code.ts'
 import { randomId } from '../../../home/random-id.ts'
 import { removeTree } from '../../../home/remove-tree.ts'
 import type { Sealing } from '../../../home/sealing.ts'
+import type { ProcessPlaces } from '../../../sessions/processes/process-places.ts'
 
 const SESSION_ID = /^ses_[0-9a-z]{16}$/
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -29,13 +30,10 @@ export type Launch = z.output<typeof Launch>
 
 const Place = z.object({ executionId: z.string(), seq: z.int().nonnegative() })
 
-export interface ProcessRecords {
+export interface ProcessRecords extends ProcessPlaces {
   writeLaunch(sessionId: string, name: string, launch: Launch): Promise<void>
   /** `null` when there is none. */
   readLaunch(sessionId: string, name: string): Promise<Launch | null>
-  writePlace(sessionId: string, name: string, place: { readonly executionId: string; readonly seq: number }): Promise<void>
-  /** Up to where the output of this execution was taken. */
-  readPlace(sessionId: string, name: string, executionId: string): Promise<number>
   remove(sessionId: string): Promise<void>
   /** The sessions that have any. */
   sessions(): Promise<readonly string[]>

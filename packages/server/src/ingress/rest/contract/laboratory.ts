@@ -138,7 +138,7 @@ export async function openLaboratory(
     ...{ keyId: ADMIN_KEY_ID, onBehalfOf: null },
   }
   return {
-    ...{ plane, store, routes, admin, clock, entrance, door, request, send },
+    ...{ plane, store, backend, routes, admin, clock, entrance, door, request, send },
     post: (path: string, body: unknown, sending: Sending = {}) => send(path, { method: 'POST', body, ...sending }),
     /** A key of somebody new. */
     async keyOf(wish: Partial<CreateKeyBodyInput> & { readonly subject: string }, tenantId = DEFAULT_TENANT_ID): Promise<string> {

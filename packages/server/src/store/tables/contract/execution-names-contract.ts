@@ -10,9 +10,9 @@ import { sampleSession } from '../../../sessions/contract/sample-session.ts'
 import { migrate } from '../../migrate.ts'
 import type { Store } from '../../store.ts'
 import { attendedExecutions, inputOf, isAttended, noteAttended, noteInput } from '../execution-input.ts'
-import { endExecution, insertExecution } from '../executions.ts'
+import { deleteExecutions, endExecution, executionsKnown, insertExecution } from '../executions.ts'
 import type { ExecutionRow } from '../executions.ts'
-import { findProcess, listEndedProcesses, listProcesses } from '../processes.ts'
+import { findProcess, listEndedProcesses, listProcesses, oldProcesses } from '../processes.ts'
 import { renewServer } from '../servers.ts'
 import { insertSession } from '../sessions.ts'
 import type { SessionRow } from '../sessions.ts'
@@ -105,6 +105,22 @@ export function executionNamesContract(kind: string, open: () => Promise<Store>)
       expect(await listed(10, { endedAfter: 10 })).toEqual([b, newestA])
       expect(await listed(10, { owner: 'ben' })).toEqual([b])
       expect(await listed(10, { tenantId: 'tnt_other' })).toEqual([])
+    })
+
+    test('of a name the newest are kept, and the others go, except what runs', async () => {
+      const [own, other] = [await newSession(), await newSession()]
+      const ids: string[] = []
+      for (let at = 1; at <= 5; at += 1) {
+        const running = at === 1 ? ({ status: 'running', exitCode: null, endedAt: null } as const) : {}
+        ids.push(await newExecution(own, { kind: 'process', name: 'a', startedAt: at, ...running }))
+      }
+      await newExecution(own, { kind: 'process', name: 'b', startedAt: 1 })
+      await newExecution(other, { kind: 'process', name: 'a', startedAt: 1 })
+      const old = await store.read((sql) => oldProcesses(sql, own, 'a', 2))
+      expect(old).toEqual([ids[2], ids[1]])
+      await store.write((transaction) => deleteExecutions(transaction, own.id, [...old, ids[0] ?? '']))
+      expect(await store.read((sql) => executionsKnown(sql, own.id, ids))).toHaveLength(3)
+      expect(await store.read((sql) => oldProcesses(sql, own, 'a', 2))).toEqual([])
     })
 
     test('what one takes is none unless it is said, and changes with what is said', async () => {

@@ -1,26 +1,30 @@
 /**
- * One connection to a terminal, from its opening to its end.
+ * One connection to a program, on a terminal or as a named process, from its opening to its end.
  *
  * A WebSocket tells nobody why it was refused; that is asked for afterwards.
  */
-import type { TerminalMessage, TerminalOrder } from '@holdfast/protocol'
+import type { AttachMessage, AttachOrder, TerminalMessage, TerminalOrder } from '@holdfast/protocol'
 import { commandExit } from './command-result.ts'
 import type { CommandExit } from './command-result.ts'
 import { isHoldfastError } from './errors.ts'
 import type { HoldfastError } from './errors.ts'
 import { parsed } from './exec.ts'
 import { promised } from './promised.ts'
-import { refusalOf } from './terminal-refusal.ts'
-import type { TerminalPlace } from './terminal-refusal.ts'
+import { refusalOf } from './socket-refusal.ts'
+import type { SocketPlace } from './socket-refusal.ts'
 import { errorOfProblem } from './transport/problem.ts'
 import { unreachable } from './transport/transport.ts'
 import type { Transport } from './transport/transport.ts'
 
-export interface TerminalListener {
+export interface ProgramListener {
   onStarted(executionId: string, seq: number): void
   onGap(skippedBytes: number): void
+  /** Where the next bytes end. */
+  onPlace(seq: number): void
   onBytes(bytes: Uint8Array): void
 }
+
+export type Order = TerminalOrder | AttachOrder
 
 /** How a connection ended. `left`: it was closed from here, or the server let go as it was told. */
 export type ConnectionEnd =
@@ -28,29 +32,30 @@ export type ConnectionEnd =
   | { readonly how: 'left' }
   | { readonly how: 'broken'; readonly error: HoldfastError }
 
-export interface TerminalSocket {
+export interface ProgramSocket {
   readonly ended: Promise<ConnectionEnd>
   /** Bytes that are not sent yet. */
   readonly waiting: number
   write(bytes: Uint8Array<ArrayBuffer>): void
-  order(order: TerminalOrder): void
+  order(order: Order): void
   close(): void
 }
 
 const NORMAL = 1000
 
-export function openTerminalSocket(transport: Transport, place: TerminalPlace, listener: TerminalListener): TerminalSocket {
-  const socket = transport.socket(place.path, place.query)
+export function openProgramSocket(transport: Transport, place: SocketPlace, listener: ProgramListener): ProgramSocket {
+  const socket = transport.socket(place.path, place.query, place.protocol)
   socket.binaryType = 'arraybuffer'
   const ended = promised<ConnectionEnd>()
   let executionId = ''
   let isLeaving = false
 
-  function take(message: TerminalMessage): void {
+  function take(message: TerminalMessage | AttachMessage): void {
     if (message.type === 'started') {
       executionId = message.execution_id
       listener.onStarted(executionId, message.seq)
     } else if (message.type === 'gap') listener.onGap(message.skipped_bytes)
+    else if (message.type === 'place') listener.onPlace(message.seq)
     else if (message.type === 'exit') ended.resolve({ how: 'exit', exit: commandExit({ ...message, execution_id: executionId }) })
     else ended.resolve({ how: 'broken', error: errorOfProblem(message.problem) })
   }
@@ -65,7 +70,7 @@ export function openTerminalSocket(transport: Transport, place: TerminalPlace, l
     const { data } = message
     if (data instanceof ArrayBuffer) return listener.onBytes(new Uint8Array(data))
     try {
-      take(parsed<TerminalMessage>(String(data)))
+      take(parsed<TerminalMessage | AttachMessage>(String(data)))
     } catch (error) {
       if (!isHoldfastError(error)) throw error
       ended.resolve({ how: 'broken', error })

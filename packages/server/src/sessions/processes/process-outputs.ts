@@ -1,24 +1,24 @@
 /**
  * The output of every managed process that runs, held from its start or taken up again after a restart of the server.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import { isHoldfastError } from '@holdfast/protocol'
-import type { Caller } from '../../../sessions/caller.ts'
-import type { OutputChunk } from '../../../guest/inside.ts'
-import type { OutputLog } from '../../../sessions/executions/output-log.ts'
-import type { ProcessStream, ProcessStreams } from '../../../sessions/process-streams.ts'
-import { errorText } from '../../../telemetry/log.ts'
-import type { Log } from '../../../telemetry/log.ts'
+import type { Caller } from '../caller.ts'
+import type { OutputChunk } from '../../guest/inside.ts'
+import type { OutputLog } from '../executions/output-log.ts'
+import type { ProcessStream, ProcessStreams } from './process-streams.ts'
+import { errorText } from '../../telemetry/log.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { SEARCHED_BYTES } from './complaints.ts'
 import { ProcessOutput } from './process-output.ts'
-import type { ProcessRecords } from './process-records.ts'
+import type { LineRules } from './process-output.ts'
+import type { ProcessPlaces } from './process-places.ts'
 
 /** How often the place of a process that talks is written down. */
 const PLACE_EVERY_MS = 1_000
 /** Of those that ended, how many complaints are remembered at the most. */
 const MAXIMUM_ENDED = 1_024
-/** How much of what was printed is looked through for complaints that are not remembered. */
-export const SEARCHED_BYTES = 262_144
 
 export interface ProcessRef {
   readonly sessionId: string
@@ -38,7 +38,7 @@ export interface ProcessOutputs {
   /** From its start on. One that has ended meanwhile is fine. */
   hold(caller: Caller, ref: ProcessRef, output: ProcessOutput): Promise<void>
   /** The one that is held, or one that ran before this server did. Throws `execution_ended`. */
-  open(caller: Caller, ref: ProcessRef): Promise<HeldProcess>
+  open(caller: Caller, ref: ProcessRef, rules?: LineRules): Promise<HeldProcess>
   held(executionId: string): HeldProcess | undefined
   /** What it complained of last; `null` when that is not remembered. */
   stderrOf(executionId: string): string | null
@@ -49,13 +49,13 @@ export interface ProcessOutputs {
 
 export interface ProcessOutputsNeeds {
   readonly streams: ProcessStreams
-  readonly records: ProcessRecords
+  readonly places: ProcessPlaces
   /** Of how many that ended anything is told. */
   readonly mostEnded: () => number
   readonly log: Log
 }
 
-export function createProcessOutputs({ streams, records, mostEnded, log }: ProcessOutputsNeeds): ProcessOutputs {
+export function createProcessOutputs({ streams, places, mostEnded, log }: ProcessOutputsNeeds): ProcessOutputs {
   const table = new Map<string, HeldProcess & { readonly ref: ProcessRef; savedSeq: number; saved: Promise<void> }>()
   const opening = new Map<string, Promise<HeldProcess>>()
   const ended = new Map<string, string>()
@@ -90,10 +90,10 @@ export function createProcessOutputs({ streams, records, mostEnded, log }: Proce
 
   async function writePlace({ executionId, sessionId, name }: ProcessRef, output: ProcessOutput): Promise<void> {
     try {
-      await records.writePlace(sessionId, name, { executionId, seq: output.takenSeq })
+      await places.writePlace(sessionId, name, { executionId, seq: output.takenSeq })
     } catch (error) {
       // Decision: without it lines may come twice after a restart, and that is all.
-      log.warn('box-place-not-kept', { execution: executionId, error: errorText(error) })
+      log.warn('process-place-not-kept', { execution: executionId, error: errorText(error) })
     }
   }
 
@@ -113,11 +113,11 @@ export function createProcessOutputs({ streams, records, mostEnded, log }: Proce
   }, PLACE_EVERY_MS)
   saving.unref()
 
-  async function takeUp(caller: Caller, ref: ProcessRef): Promise<HeldProcess> {
+  async function takeUp(caller: Caller, ref: ProcessRef, rules?: LineRules): Promise<HeldProcess> {
     const { sessionId, name, executionId } = ref
     const stream = await streams.open(caller, sessionId, executionId)
-    const takenSeq = await records.readPlace(sessionId, name, executionId)
-    const output = new ProcessOutput(takenSeq)
+    const takenSeq = await places.readPlace(sessionId, name, executionId)
+    const output = new ProcessOutput(takenSeq, rules)
     const from = stream.listen((chunk) => output.take(chunk))
     const held = add(ref, stream, output)
     // From further back for the complaints, of which the last are remembered.
@@ -135,12 +135,12 @@ export function createProcessOutputs({ streams, records, mostEnded, log }: Proce
         remember(ref.executionId, output.stderr)
       }
     },
-    open(caller, ref) {
+    open(caller, ref, rules) {
       const held = table.get(ref.executionId)
       if (held !== undefined) return Promise.resolve(held)
       const known = opening.get(ref.executionId)
       if (known !== undefined) return known
-      const taken = takeUp(caller, ref).finally(() => opening.delete(ref.executionId))
+      const taken = takeUp(caller, ref, rules).finally(() => opening.delete(ref.executionId))
       opening.set(ref.executionId, taken)
       return taken
     },

@@ -1,13 +1,13 @@
 /**
  * What a managed process prints, between the process and whoever is attached to it: lines that wait, and the end of what it complains of.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
  * Nothing is lost and memory is bounded: while nobody takes its lines the process is held up, as behind a full pipe. A line counts as
  * taken once it is confirmed; those that were on their way to a client that vanished go to the next one.
  */
-import type { OutputChunk } from '../../../guest/inside.ts'
-import { LineFramer } from './line-framer.ts'
+import type { OutputChunk } from '../../guest/inside.ts'
+import { LineFramer, MAXIMUM_LINE_BYTES } from './line-framer.ts'
 import type { LineMessage } from './line-framer.ts'
 import { LineQueue } from './line-queue.ts'
 import { TextTail } from './text-tail.ts'
@@ -22,8 +22,16 @@ const MAXIMUM_UNCONFIRMED_BYTES = 8_388_608
 const QUIET_MS = 500
 const HEARING_MS = 20
 
+export interface LineRules {
+  /** A longer line comes in pieces. */
+  readonly maximumLineBytes?: number | undefined
+  /** Whether a line that pauses is shown as far as it is. Where only whole lines mean something it is waited for instead. */
+  readonly showsPauses?: boolean | undefined
+}
+
 export class ProcessOutput {
-  readonly #framer = new LineFramer((message) => this.#queue(message))
+  readonly #framer: LineFramer
+  readonly #showsPauses: boolean
   readonly #stderr = new TextTail()
   #waiting = new LineQueue()
   #unconfirmed = new LineQueue()
@@ -40,7 +48,9 @@ export class ProcessOutput {
   #seenSeq: number
 
   /** `takenSeq`: up to here somebody has it already. */
-  constructor(takenSeq = 0) {
+  constructor(takenSeq = 0, { maximumLineBytes = MAXIMUM_LINE_BYTES, showsPauses = true }: LineRules = {}) {
+    this.#framer = new LineFramer((message) => this.#queue(message), { maximumBytes: maximumLineBytes })
+    this.#showsPauses = showsPauses
     this.#takenSeq = takenSeq
     this.#seenSeq = takenSeq
   }
@@ -200,7 +210,7 @@ export class ProcessOutput {
   /** Silence counts only while somebody is there and the process is not held up. */
   #listenForQuiet(): void {
     this.#stopListening()
-    if (this.#framer.partialBytes === 0 || !this.#isWatched || this.#goOn !== null || this.#isOver) return
+    if (!this.#showsPauses || this.#framer.partialBytes === 0 || !this.#isWatched || this.#goOn !== null || this.#isOver) return
     this.#quiet = setTimeout(() => {
       // A server that was busy for so long has not listened: what came meanwhile is heard before the second time.
       this.#quiet = setTimeout(() => this.#framer.flush(), HEARING_MS)

@@ -1,21 +1,20 @@
 /**
- * A program's output as messages: one line each, with its end, in whole characters and never above 1 MiB.
+ * A program's output as messages: one line each, with its end, in whole characters and never above a maximum, 1 MiB unless it is said.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * A line that is longer is cut between characters into pieces below that. What is not UTF-8 becomes U+FFFD. Every message knows the
- * sequence number of its last byte, so that whoever took it can go on behind it later.
+ * A line that is longer is cut between characters into pieces below that; only the last one ends with a newline. What is not UTF-8
+ * becomes U+FFFD, unless the bytes are to stay as they are. Every message knows the sequence number of its last byte, so that whoever took it can go on behind it later.
  */
 import { isUtf8 } from 'node:buffer'
 
-/** What a client takes in one message at most. */
+/** What most clients take in one message at most. */
 export const MAXIMUM_LINE_BYTES = 1_048_576
-/** So that a piece and a character that hangs over it stay below. */
-const PIECE_BYTES = MAXIMUM_LINE_BYTES - 4
+/** So that a piece and a character that hangs over it stay below the maximum. */
+const CHARACTER_BYTES = 4
 const NEWLINE = 10
 
 export interface LineMessage {
-  /** Valid UTF-8. */
   readonly bytes: Buffer
   /** Of both streams, after its last byte. */
   readonly seq: number
@@ -26,9 +25,16 @@ export class LineFramer {
   #parts: Buffer[] = []
   #partialBytes = 0
   #seq = 0
+  readonly #maximumBytes: number
+  readonly #pieceBytes: number
+  readonly #isText: boolean
 
-  constructor(emit: (message: LineMessage) => void) {
+  /** `isText`: every message is valid UTF-8. */
+  constructor(emit: (message: LineMessage) => void, { maximumBytes = MAXIMUM_LINE_BYTES, isText = true } = {}) {
     this.#emit = emit
+    this.#isText = isText
+    this.#maximumBytes = maximumBytes
+    this.#pieceBytes = maximumBytes - CHARACTER_BYTES
   }
 
   /** Of a line that has not ended. */
@@ -66,11 +72,11 @@ export class LineFramer {
   }
 
   #cut(): void {
-    while (this.#partialBytes > MAXIMUM_LINE_BYTES) this.#sendPiece()
+    while (this.#partialBytes > this.#maximumBytes) this.#sendPiece()
   }
 
   #sendPiece(): void {
-    const piece = this.#whole().subarray(0, PIECE_BYTES)
+    const piece = this.#whole().subarray(0, this.#pieceBytes)
     this.#send(this.#take(piece.length - danglingBytes(piece)))
   }
 
@@ -88,10 +94,10 @@ export class LineFramer {
   }
 
   #send({ bytes, seq }: LineMessage): void {
-    const text = isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'))
-    if (text.length <= MAXIMUM_LINE_BYTES) return this.#emit({ bytes: text, seq })
+    const text = !this.#isText || isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'))
+    if (text.length <= this.#maximumBytes) return this.#emit({ bytes: text, seq })
     for (let from = 0; from < text.length;) {
-      const piece = text.subarray(from, from + PIECE_BYTES)
+      const piece = text.subarray(from, from + this.#pieceBytes)
       const length = from + piece.length === text.length ? piece.length : piece.length - danglingBytes(piece)
       from += length
       // Only whoever has all of it is behind it.

@@ -1,7 +1,7 @@
 /**
  * Lines in their order, with what they weigh.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import type { LineMessage } from './line-framer.ts'
 

@@ -1,6 +1,6 @@
 /** A managed process's output: nothing lost, nothing twice, memory bounded, whoever comes and goes. */
 import { expect, test, vi } from 'vitest'
-import type { OutputChunk } from '../../../guest/inside.ts'
+import type { OutputChunk } from '../../guest/inside.ts'
 import { ProcessOutput } from './process-output.ts'
 
 function feeder(output: ProcessOutput) {

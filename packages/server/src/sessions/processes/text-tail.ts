@@ -1,7 +1,7 @@
 /**
  * The last characters of a stream, in bounded memory.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import { StringDecoder } from 'node:string_decoder'
 

@@ -6,13 +6,13 @@
  * For doors that pass a process on whole, e.g. to a client that talks to it by lines. The log of a process forgets what is old; a reader
  * here makes the process wait instead.
  */
-import type { Caller } from './caller.ts'
-import type { OnChunk } from './executions/executions.ts'
-import type { OnDoubt } from './executions/live-input.ts'
-import type { OutputLog } from './executions/output-log.ts'
-import { findRunning, inputOf } from './interaction.ts'
-import type { InteractionNeeds } from './interaction.ts'
-import type { CommandEnd } from './executions/executions.ts'
+import type { Caller } from '../caller.ts'
+import type { OnChunk } from '../executions/executions.ts'
+import type { OnDoubt } from '../executions/live-input.ts'
+import type { OutputLog } from '../executions/output-log.ts'
+import { findRunning, inputOf } from '../interaction.ts'
+import type { InteractionNeeds } from '../interaction.ts'
+import type { CommandEnd } from '../executions/executions.ts'
 
 export interface ProcessStream {
   readonly log: OutputLog

@@ -1,22 +1,27 @@
 /**
  * One client's hold on a managed process: it waits for its turn, then the process's lines are its own until it leaves.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
-import type { OnDoubt } from '../../../sessions/executions/live-input.ts'
-import type { BoxAttachment } from '../runtime.ts'
+import type { OnDoubt } from '../executions/live-input.ts'
 import type { HeldProcess } from './process-outputs.ts'
 
 const NEWLINE = Buffer.from('\n')
 
-export interface ProcessAttachment extends BoxAttachment {
+export interface ProcessAttachment {
+  /** One line each with its end; whoever takes the next has confirmed the one before. */
+  readonly lines: AsyncIterable<string>
   /** The next line in UTF-8, to be confirmed; `null` when there is no more, or the hold is over. */
   next(): Promise<Buffer | null>
   /** So many bytes of lines are on their way. */
   sent(bytes: number): void
   /** The oldest line that was not confirmed yet has arrived. One that never is goes to the next client. */
   confirm(): void
+  /** One line, whose end is added. Resolves when the process has room for more; `onDoubt` hears when it may not have arrived. */
   write(text: string | Uint8Array, onDoubt: OnDoubt): Promise<void>
+  /** Rejects with `server_stopping` when this server lets go of the process: it runs on. */
+  readonly ended: Promise<void>
+  close(): void
 }
 
 export function attachTo({ output, stream, line }: HeldProcess, onDetached: () => void): ProcessAttachment {
