@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '..')
 const SERVER = 'packages/server/src'
 /** Arrows only point right. */
-const STAGES = ['ingress', 'tools', 'access', 'policy', 'sessions', 'sandboxes', 'guest']
+const STAGES = ['ingress', 'mcp', 'tools', 'access', 'policy', 'sessions', 'sandboxes', 'guest']
 /** The composition root and the process: they know everybody, so nobody may know them. */
 const ROOT_MODULES = [`${SERVER}/app.ts`, `${SERVER}/main.ts`]
 const READERS_OF_THE_ENVIRONMENT = [`${SERVER}/config.ts`, 'packages/cli/src/config.ts']

@@ -85,6 +85,11 @@ export const ERRORS = {
     retry: 'after-change',
     hint: 'Check the program, its path and the working directory inside the sandbox.',
   },
+  dependencies_failed: {
+    status: 422,
+    retry: 'after-change',
+    hint: 'Read what the installer said at its end; docs/mcp.md, "Dependencies", says what it needs.',
+  },
   file_operation_failed: { status: 422, retry: 'after-change', hint: 'Check the path inside the sandbox.' },
   connection_refused: { status: 422, retry: 'after-delay', hint: 'Nothing listens on that port inside the sandbox yet.' },
   process_unknown: { status: 404, retry: 'never', hint: 'List the processes; this one ended long ago or never was.' },
@@ -115,6 +120,25 @@ export const ERRORS = {
     hint: 'The sandbox sent something it must not; it is cut off. Create a new one.',
   },
   guest_unreachable: { status: 502, retry: 'after-delay', hint: 'The sandbox does not answer; it may have died.' },
+  mcp_server_exited: {
+    status: 502,
+    retry: 'after-delay',
+    hint: 'The MCP server ended while it was needed; its log says why. It is started again with the next call.',
+  },
+  mcp_init_failed: {
+    status: 502,
+    retry: 'after-change',
+    hint: 'Check the command of the MCP server and its log; it must speak MCP on stdin and stdout.',
+  },
+  mcp_message_too_large: { status: 502, retry: 'after-change', hint: 'Ask the MCP server for less at a time.' },
+  mcp_request_timed_out: { status: 504, retry: 'after-delay', hint: 'The MCP server is busy or stuck; its log may say why.' },
+  mcp_tool_denied: { status: 403, retry: 'never', hint: 'The rules of this MCP server leave the tool out; ask whoever configured it.' },
+  mcp_server_disabled: {
+    status: 409,
+    retry: 'after-change',
+    hint: 'Its configuration says `disabled`; an administrator of the tenant can put it again without.',
+  },
+  mcp_call_refused: { status: 422, retry: 'after-change', hint: 'The MCP server itself refused the call; read its message.' },
   request_cancelled: { status: 499, retry: 'never', hint: 'The caller went away; nothing was started.' },
   internal: { status: 500, retry: 'after-delay', hint: 'This is a bug; the server log has the cause under this request id.' },
 } as const satisfies Record<string, ErrorSpec>

@@ -1,0 +1,90 @@
+/**
+ * The first words with a server: what it speaks, what it can do, who it is. Said once, and remembered for all its clients.
+ *
+ * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
+ *
+ * A server of 2026-07-28 answers `server/discover`; one of before does not know it, and is greeted with `initialize`.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
+import { enveloped, MODERN_VERSION, SERVER_INFO_KEY } from './envelope.ts'
+import { isObject, metaOf } from './message.ts'
+import type { JsonObject, Reply } from './message.ts'
+import type { ShareLimits } from './limits.ts'
+
+export type Era = 'legacy' | 'modern'
+
+/** Can be kept and given to `shareServer` again, for a process that has been greeted already. */
+export interface Handshake {
+  readonly era: Era
+  readonly protocolVersion: string
+  readonly capabilities: JsonObject
+  readonly serverInfo: JsonObject
+  readonly instructions?: string
+}
+
+export interface HandshakeNeeds {
+  readonly clientInfo: JsonObject
+  readonly capabilities: JsonObject
+  readonly limits: Pick<ShareLimits, 'probeMs' | 'handshakeMs'>
+  /** Some servers of before end at any other first word than `initialize`. */
+  readonly firstWord: 'discover' | 'initialize'
+  request(method: string, params: JsonObject, timeoutMs: number): Promise<Reply>
+  notify(method: string): Promise<void>
+}
+
+/** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
+export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
+  const modern = needs.firstWord === 'discover' ? await discover(needs) : null
+  return modern ?? initialize(needs)
+}
+
+/** `null`: it speaks as before. A server that does not answer in time is greeted in the other way. */
+async function discover({ request, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Handshake | null> {
+  const asked = enveloped({}, { info: clientInfo, capabilities, level: null })
+  const reply = await request('server/discover', asked, limits.probeMs).catch(unlessTimedOut)
+  if (reply === null || 'error' in reply) return null
+  const { supportedVersions, capabilities: offered, instructions } = reply.result
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION) || !isObject(offered)) return null
+  const serverInfo = metaOf(reply.result)[SERVER_INFO_KEY]
+  return {
+    era: 'modern',
+    protocolVersion: MODERN_VERSION,
+    capabilities: offered,
+    serverInfo: isObject(serverInfo) ? serverInfo : UNNAMED,
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  }
+}
+
+const UNNAMED = { name: 'unnamed', version: '0' }
+
+async function initialize({ request, notify, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Handshake> {
+  const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
+  const reply = await request('initialize', params, limits.handshakeMs).catch((error: unknown) => {
+    if (unlessTimedOut(error) === null) throw failed(`it did not answer initialize within ${limits.handshakeMs / 1000} seconds`, error)
+    throw error
+  })
+  if ('error' in reply) throw failed(`it refused initialize: ${reply.error.message.slice(0, 500)}`)
+  const { protocolVersion, capabilities: offered, serverInfo, instructions } = reply.result
+  if (typeof protocolVersion !== 'string' || !SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion))
+    throw failed(
+      `it speaks revision ${JSON.stringify(protocolVersion)?.slice(0, 50)}, which is none of ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')}`,
+    )
+  await notify('notifications/initialized')
+  return {
+    era: 'legacy',
+    protocolVersion,
+    capabilities: isObject(offered) ? offered : {},
+    serverInfo: isObject(serverInfo) ? serverInfo : UNNAMED,
+    ...(typeof instructions === 'string' ? { instructions } : {}),
+  }
+}
+
+function unlessTimedOut(error: unknown): null {
+  if (error instanceof HoldfastError && error.code === 'mcp_request_timed_out') return null
+  throw error
+}
+
+function failed(reason: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('mcp_init_failed', `the MCP server did not start to speak: ${reason}`, { phase: 'mcp_init' }, { cause })
+}

@@ -1,0 +1,217 @@
+/**
+ * One stdio MCP server for many clients.
+ *
+ * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
+ *
+ * The server is greeted once. Each client's ids, progress tokens, cancellations, log level and subscriptions are its own; what the server
+ * tells goes to those whom it concerns. A client that leaves leaves nothing behind; when the server ends, everybody who waits is told.
+ */
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { Log } from '../../telemetry/log.ts'
+import { createAsking } from './asking.ts'
+import { createCalls } from './calls.ts'
+import { legacyDialect, modernDialect } from './dialect.ts'
+import type { Dialect } from './dialect.ts'
+import { createFanOut } from './fan-out.ts'
+import { shakeHands } from './handshake.ts'
+import type { Handshake } from './handshake.ts'
+import { SHARE_LIMITS } from './limits.ts'
+import type { ShareLimits } from './limits.ts'
+import { answerText, isObject, messagesOf, notificationText } from './message.ts'
+import type { JsonObject, RpcMessage } from './message.ts'
+import { MessageLines } from './message-lines.ts'
+import type { MessageLine } from './message-lines.ts'
+import { outgoingTo } from './server-lines.ts'
+import type { ServerLines } from './server-lines.ts'
+import { createSharedClients } from './shared-clients.ts'
+import type { ClientListener, SharedClient } from './shared-clients.ts'
+
+export interface ShareNeeds {
+  readonly lines: ServerLines
+  /** Who we are to a server of before. */
+  readonly clientInfo: JsonObject
+  /** What such a server may ask clients for: some of them can, and those who cannot are not asked. */
+  readonly capabilities?: JsonObject
+  readonly limits?: Partial<ShareLimits>
+  /** In milliseconds. */
+  readonly clock: () => number
+  readonly log: Log
+  /** A line that the server printed among its messages, without its end. */
+  readonly onLog: (line: string) => void
+  /** `initialize`, for a server that ended at another first word. */
+  readonly firstWord?: 'discover' | 'initialize'
+  /** The process was greeted before, by somebody who is gone, and said this. */
+  readonly known?: Handshake
+}
+
+export interface ShareCounts {
+  readonly clients: number
+  readonly calls: number
+  readonly asks: number
+  readonly subscriptions: number
+}
+
+export interface SharedServer {
+  /** Rejects with `mcp_init_failed`, or with what ended the server. */
+  readonly initialized: Promise<Handshake>
+  /** Resolves with why, once it is over. */
+  readonly ended: Promise<HoldfastError>
+  readonly isOver: boolean
+  readonly counts: ShareCounts
+  /** Throws `capacity_exhausted`, or why it is over. */
+  connect(listener: ClientListener): SharedClient
+  /** Resolves when it answers. */
+  check(timeoutMs: number): Promise<void>
+  /** Lets go of the server, which may run on. */
+  close(reason?: HoldfastError): void
+}
+
+/** What somebody could answer; the roots of a client are not of the server's machine, but the server is told so if it asks. */
+const ASKABLE: JsonObject = { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} }
+const MAXIMUM_LOG_CHARACTERS = 8192
+
+export function shareServer(needs: ShareNeeds): SharedServer {
+  const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known } = needs
+  const limits: ShareLimits = { ...SHARE_LIMITS, ...needs.limits }
+  const outgoing = outgoingTo({ lines, maximumBytes: limits.waitingBytes, onDoubt })
+  // Ids of somebody before us may still be answered.
+  const calls = createCalls({ outgoing, limits, firstId: known === undefined ? 1 : clock() })
+  const asking = createAsking({ underWay: calls.underWay, clientOf: (client) => clients.find(client) })
+  const ended = Promise.withResolvers<HoldfastError>()
+  let over: HoldfastError | null = null
+  let dialect: Dialect | null = null
+
+  const notify = (method: string, params?: JsonObject) => outgoing.send(notificationText({ method, params }))
+  const request = (method: string, params: JsonObject, timeoutMs = limits.requestMs) =>
+    calls.call({ client: null, method, params, dress: (plain) => plain, timeoutMs })
+
+  const greeting =
+    known === undefined ? shakeHands({ clientInfo, capabilities, limits, firstWord, request, notify }) : Promise.resolve(known)
+  const initialized = greeting.then((handshake) => {
+    dialect = (handshake.era === 'legacy' ? legacyDialect : modernDialect)({
+      handshake,
+      request,
+      open(method, params) {
+        const id = calls.nextId()
+        outgoing.send(JSON.stringify({ jsonrpc: '2.0', id, method, params })).catch(() => {})
+        return id
+      },
+      cancel: (id) => void notify('notifications/cancelled', { requestId: id }).catch(() => {}),
+      self: { info: clientInfo, capabilities: {}, level: null },
+    })
+    return { handshake, dialect }
+  })
+  const clients = createSharedClients({ calls, asking, ready: initialized, limits, notify })
+  const fanOut = createFanOut({
+    clients: clients.all,
+    level: () => clients.level,
+    isSubscribed: clients.isSubscribed,
+    underWay: calls.underWay,
+  })
+
+  /** Whoever waits may wait for an answer to what never arrived. */
+  function onDoubt(error: unknown): void {
+    if (isHoldfastError(error, 'input_uncertain')) calls.failAll(error)
+  }
+
+  function end(reason: HoldfastError): void {
+    if (over !== null) return
+    over = reason
+    calls.failAll(reason)
+    clients.closeAll()
+    lines.close()
+    ended.resolve(reason)
+  }
+
+  function hear(message: RpcMessage): void {
+    if (message.kind === 'answer') {
+      if (!calls.answered(message.id, message.reply)) log.debug('mcp-answer-unclaimed')
+      return
+    }
+    if (message.kind === 'request') {
+      const answered = asking.ask(message).then((reply) => outgoing.send(answerText(message.id, reply)))
+      return void answered.catch(() => log.debug('mcp-answer-unsent'))
+    }
+    const heard = dialect === null ? message : dialect.heard(message)
+    if (heard === null) return
+    if (heard.method === 'notifications/progress') return calls.progressed(heard.params ?? {})
+    if (heard.method === 'notifications/cancelled') return asking.cancelled(heard.params ?? {})
+    fanOut.tell(heard)
+  }
+
+  function take(line: MessageLine): void {
+    if ('tooLong' in line) {
+      const error = new HoldfastError('mcp_message_too_large', `the MCP server sent a message above ${limits.messageBytes} bytes`, {
+        limit_bytes: limits.messageBytes,
+      })
+      if (line.id === null || !calls.failed(line.id, error)) log.warn('mcp-line-dropped', { limit_bytes: limits.messageBytes })
+      return
+    }
+    if (line.text.trim() === '') return
+    const messages = messagesOf(line.text)
+    if (messages.length === 0) return onLog(line.text.slice(0, MAXIMUM_LOG_CHARACTERS))
+    for (const message of messages) hear(message)
+  }
+
+  /** One line that cannot be passed on, because it is nested too deep for example, is no reason to hear no others. */
+  function takeOr(line: MessageLine): void {
+    try {
+      take(line)
+    } catch {
+      log.warn('mcp-line-dropped')
+    }
+  }
+
+  async function read(): Promise<void> {
+    const framer = new MessageLines(limits.messageBytes)
+    for (let bytes = await lines.next(); bytes !== null; bytes = await lines.next()) {
+      for (const line of framer.push(bytes)) takeOr(line)
+      lines.sent?.(bytes.length)
+      lines.confirm?.()
+    }
+    for (const line of framer.end()) takeOr(line)
+    // Whoever let go of it does not wait for it.
+    if (over === null) end(exited(await lines.ended))
+  }
+
+  read().catch((error: unknown) => end(isHoldfastError(error) ? error : lost(error)))
+  lines.ended.catch(() => {})
+  initialized.catch((error: unknown) => end(isHoldfastError(error) ? error : lost(error)))
+
+  return {
+    initialized: initialized.then(({ handshake }) => handshake),
+    ended: ended.promise,
+    get isOver() {
+      return over !== null
+    },
+    get counts() {
+      return { clients: clients.size, calls: calls.size, asks: asking.size, subscriptions: clients.subscriptions }
+    },
+    connect(listener) {
+      if (over !== null) throw over
+      return clients.connect(listener)
+    },
+    async check(timeoutMs) {
+      const { handshake, dialect: spoken } = await initialized
+      const isModern = handshake.era === 'modern'
+      const self = { info: clientInfo, capabilities: {}, level: null }
+      // That it answers at all is what counts.
+      await request(isModern ? 'server/discover' : 'ping', spoken.dress({}, self, undefined) ?? {}, timeoutMs)
+    },
+    close(reason = new HoldfastError('server_stopping', 'the MCP server is being let go of')) {
+      end(reason)
+    },
+  }
+}
+
+/** What is known of an end goes into the details, and into the sentence. */
+function exited(how: unknown): HoldfastError {
+  const { exitCode, signal } = isObject(how) ? how : {}
+  const code = typeof exitCode === 'number' ? { exitCode } : {}
+  const word = typeof signal === 'string' ? ` by ${signal}` : typeof exitCode === 'number' ? ` with exit code ${exitCode}` : ''
+  return new HoldfastError('mcp_server_exited', `the MCP server ended${word}`, typeof signal === 'string' ? { ...code, signal } : code)
+}
+
+function lost(cause: unknown): HoldfastError {
+  return new HoldfastError('mcp_server_exited', 'contact with the MCP server was lost', {}, { cause })
+}
