@@ -13,6 +13,7 @@ import { addFiles } from './commands/files.ts'
 import { addKeys } from './commands/keys.ts'
 import { addKill } from './commands/kill.ts'
 import { addLogs } from './commands/logs.ts'
+import { addMcp } from './commands/mcp.ts'
 import { addPs } from './commands/ps.ts'
 import { addSandboxes } from './commands/sandboxes.ts'
 import { addServerFacts } from './commands/server-facts.ts'
@@ -63,6 +64,7 @@ Every verb has examples: holdfast <verb> --help`,
   addKill(program)
   addCopy(program)
   addFiles(program)
+  addMcp(program)
   program.commandsGroup('Sessions:')
   addSessions(program)
   addEvents(program)

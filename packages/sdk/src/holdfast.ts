@@ -17,6 +17,8 @@ import type { ExecOptions } from './exec.ts'
 import { createKeys } from './keys.ts'
 import type { Keys } from './keys.ts'
 import type { List, PagingOptions } from './lists.ts'
+import { createMcpServers } from './mcp.ts'
+import type { McpServers } from './mcp.ts'
 import { createServerFacts } from './server-facts.ts'
 import type { Backend, ErrorKind, Health, Pipelines, Profiles, Quotas, SandboxRecord, Scopes, ServerFacts } from './server-facts.ts'
 import { createSessions } from './sessions.ts'
@@ -64,6 +66,8 @@ export class Holdfast {
   readonly skills: Skills
   /** What models are offered. */
   readonly tools: Tools
+  /** MCP servers that run in boxes. */
+  readonly mcp: McpServers
   readonly #transport: Transport
   readonly #facts: ServerFacts
 
@@ -84,6 +88,7 @@ export class Holdfast {
     this.webhooks = createWebhooks(transport)
     this.skills = createSkills(transport)
     this.tools = createTools(transport)
+    this.mcp = createMcpServers(transport)
     this.#transport = transport
     this.#facts = createServerFacts(transport)
   }

@@ -21,6 +21,19 @@ export type { Content } from './input.ts'
 export type { CreatedKey, CreateKeyOptions, KeyRecord, Keys, Role } from './keys.ts'
 export type { List, Page, PagingOptions } from './lists.ts'
 export type { AttachOptions, ProcessConnection } from './process-connection.ts'
+export type {
+  McpLog,
+  McpPhase,
+  McpRun,
+  McpScope,
+  McpServerConfig,
+  McpServerRecord,
+  McpServers,
+  McpTool,
+  McpToolResult,
+  McpUseOptions,
+  StartedMcpServer,
+} from './mcp.ts'
 export type { Process, Processes, ProcessOptions, ProcessRecord, RestartPolicy, RestartRules } from './processes.ts'
 export type {
   Backend,

@@ -18,6 +18,8 @@ import type { Home } from './home/home.ts'
 import { createSealing, readOrMakeSealingKey } from './home/sealing.ts'
 import type { Sealing } from './home/sealing.ts'
 import { hostRootOf, ownersPlaces } from './ingress/box/run/owners-places.ts'
+import { openMcpPlane } from './mcp-plane.ts'
+import type { McpPlane } from './mcp-plane.ts'
 import { defaultWorkspace } from './policy/default-workspace.ts'
 import { createPipelines } from './policy/pipelines.ts'
 import type { Pipelines } from './policy/pipelines.ts'
@@ -72,6 +74,8 @@ export interface SessionPlane {
   readonly skillViews: SkillViews
   /** What models are offered. */
   readonly tools: Tools
+  /** MCP servers in boxes. */
+  readonly mcp: McpPlane
   readonly webhooks: Webhooks
   readonly listeners: EventListeners
   readonly sealing: Sealing
@@ -177,12 +181,15 @@ export async function openSessionPlane({
     checkWish: specs.check,
   })
   const recovered = await sessions.recover()
+  const mcp = openMcpPlane({ store, sealing, sessions, pipelines, mounts, serverId: home.serverId, clock, log })
+  mcp.recover()
 
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))
   const dispatcher = startWebhookDispatcher({ store, listeners, log, clock, random: Math.random, sealing, guard, observer })
 
   let ending: Promise<void> | null = null
   const end = async (drainMs: number) => {
+    await mcp.close()
     await sessions.close(drainMs)
     await dispatcher.stop()
     await skillViews.settled()
@@ -200,6 +207,7 @@ export async function openSessionPlane({
       boundSkills: ({ wish: { pipeline } }) =>
         pipeline === undefined ? null : (pipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
     }),
+    mcp,
     webhooks: createWebhooks({ store, sealing, guard, clock }),
     listeners,
     sealing,

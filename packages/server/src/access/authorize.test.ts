@@ -94,6 +94,8 @@ const ADMINISTERS: Record<AdminVerb, Record<Role, 'tenant' | 'own' | 'forbidden'
   'read-metrics': { viewer: 'forbidden', member: 'forbidden', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'read-skills': { viewer: 'tenant', member: 'tenant', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-skills': { viewer: 'forbidden', member: 'forbidden', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
+  'read-mcp': { viewer: 'tenant', member: 'tenant', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
+  'manage-mcp': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-keys': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-webhooks': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-tenants': {

@@ -17,9 +17,11 @@ export const ADMIN_VERBS = [
   'read-sandboxes',
   'read-metrics',
   'read-skills',
+  'read-mcp',
   'manage-keys',
   'manage-webhooks',
   'manage-skills',
+  'manage-mcp',
   'manage-tenants',
 ] as const
 export type AdminVerb = (typeof ADMIN_VERBS)[number]
@@ -57,6 +59,9 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   'read-skills': ['tenant', 'tenant', 'tenant', 'tenant', 'tenant'],
   // What a model is told to do, and runs.
   'manage-skills': ['never', 'never', 'tenant', 'tenant', 'tenant'],
+  'read-mcp': ['tenant', 'tenant', 'tenant', 'tenant', 'tenant'],
+  // Programs that run for others, with secrets of the tenant.
+  'manage-mcp': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-keys': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-webhooks': ['never', 'never', 'never', 'tenant', 'tenant'],
   // Tenants themselves: to make, shape and end any of them.

@@ -11,6 +11,7 @@ import { sessionKeysMigration } from './migrations/0003-session-keys.ts'
 import { sessionLabelsMigration } from './migrations/0004-session-labels.ts'
 import { executionInputMigration } from './migrations/0005-execution-input.ts'
 import { processRestartsMigration } from './migrations/0006-process-restarts.ts'
+import { mcpServersMigration } from './migrations/0007-mcp-servers.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'session-labels', statements: sessionLabelsMigration },
   { version: 5, name: 'execution-input', statements: executionInputMigration },
   { version: 6, name: 'process-restarts', statements: processRestartsMigration },
+  { version: 7, name: 'mcp-servers', statements: mcpServersMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -8,7 +8,7 @@ import type { ToolResult } from '@holdfast/protocol'
 import type { Running, Started } from '../sessions/running.ts'
 import { ClippedStream } from './clipped-stream.ts'
 import type { SessionSkills } from './session-skills.ts'
-import type { Tool } from './tool.ts'
+import type { OnOutput, Tool } from './tool.ts'
 import { absolutePath } from './tool-paths.ts'
 
 export interface ExecToolNeeds {
@@ -26,7 +26,7 @@ export function execTool({ commands, skills, backendOf }: ExecToolNeeds): Tool<'
       'Files in /workspace stay. Of long output you get the beginning and the end. ' +
       'Run the programs of a skill with workdir set to its directory, after you have activated it.',
     async run(call, input) {
-      const { caller, session, signal } = call
+      const { caller, session, signal, onOutput } = call
       const command = {
         argv: ['/bin/sh', '-c', await skills.prepared(call, input)],
         cwd: absolutePath(session, input.workdir),
@@ -34,16 +34,22 @@ export function execTool({ commands, skills, backendOf }: ExecToolNeeds): Tool<'
         timeoutMs: Math.min(input.timeout_sec * 1000, MAXIMUM_TIMEOUT_MS),
       }
       return commands.run(caller, { id: session.id }, { command }, signal, async (started) => {
-        const [told, backend] = await Promise.all([attend(started), backendOf(session)])
+        const [told, backend] = await Promise.all([attend(started, onOutput), backendOf(session)])
         return { session_id: session.id, backend, ...told }
       })
     },
   }
 }
 
-async function attend(started: Started): Promise<Omit<Extract<ToolResult<'exec'>, { readonly status: string }>, 'session_id' | 'backend'>> {
+async function attend(
+  started: Started,
+  onOutput?: OnOutput,
+): Promise<Omit<Extract<ToolResult<'exec'>, { readonly status: string }>, 'session_id' | 'backend'>> {
   const streams = { stdout: new ClippedStream(TOOL_OUTPUT_CHARACTERS), stderr: new ClippedStream(TOOL_OUTPUT_CHARACTERS) }
-  const end = await started.finish(({ channel, bytes }) => streams[channel].add(bytes))
+  const end = await started.finish((chunk) => {
+    streams[chunk.channel].add(chunk.bytes)
+    return onOutput?.(chunk)
+  })
   const [stdout, stderr] = [streams.stdout.result(), streams.stderr.result()]
   const isTruncated = stdout.isTruncated || stderr.isTruncated
   const { notice } = started.session

@@ -5,6 +5,7 @@
  */
 import type { ToolInput, ToolName, ToolResult } from '@holdfast/protocol'
 import type { AuditRecord } from '../sessions/audit/audit-record.ts'
+import type { OutputChunk } from '../guest/inside.ts'
 import type { Caller, SessionVerb } from '../sessions/caller.ts'
 import type { FileTarget } from '../sessions/session-files.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
@@ -24,6 +25,9 @@ export const TOOL_VERBS = {
 /** Who the audit names for a change to skills. */
 export type SkillWriter = Pick<AuditRecord, 'actor' | 'onBehalfOf' | 'requestId'>
 
+/** A promise is back-pressure on the command. */
+export type OnOutput = (chunk: OutputChunk) => void | Promise<void>
+
 export interface ToolCall {
   readonly caller: Caller
   /** The session as it was when the caller was let in. */
@@ -33,6 +37,8 @@ export interface ToolCall {
   readonly signal: AbortSignal
   /** Throws `forbidden` unless the caller may change the skills of its tenant. */
   requireSkillWriter(): SkillWriter
+  /** Hears what a command prints while it runs. */
+  readonly onOutput?: OnOutput | undefined
 }
 
 export interface Tool<N extends ToolName = ToolName> {

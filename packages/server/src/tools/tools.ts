@@ -26,7 +26,7 @@ import { createSessionSkills } from './session-skills.ts'
 import type { SessionSkillsNeeds } from './session-skills.ts'
 import { createSessionTurns } from './session-turns.ts'
 import { TOOL_VERBS } from './tool.ts'
-import type { SkillWriter, Tool, ToolCall } from './tool.ts'
+import type { OnOutput, SkillWriter, Tool, ToolCall } from './tool.ts'
 import { ToolFailure, toldFailure } from './tool-failure.ts'
 import { writeTool } from './write-tool.ts'
 
@@ -34,6 +34,8 @@ export interface ToolContext {
   readonly sessionId: string
   /** Throws `forbidden` unless the caller may change the skills of its tenant; left out: nobody may. */
   requireSkillWriter?(): SkillWriter
+  /** Hears what a command prints while it runs. */
+  readonly onOutput?: OnOutput | undefined
 }
 
 export interface Tools {
@@ -82,11 +84,11 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
   return {
     definitions: () => definitions,
     guidance: () => GUIDANCE,
-    async call(caller, { sessionId, requireSkillWriter = nobody }, name, input, signal) {
+    async call(caller, { sessionId, requireSkillWriter = nobody, onOutput }, name, input, signal) {
       const tool = named(name)
       const session = await reads.open(caller, TOOL_VERBS[tool.name], sessionId)
       try {
-        return await tool.run({ caller, session, target: { caller, sessionId, signal }, signal, requireSkillWriter }, input)
+        return await tool.run({ caller, session, target: { caller, sessionId, signal }, signal, requireSkillWriter, onOutput }, input)
       } catch (error) {
         return toldFailure(error)
       }

@@ -31,6 +31,10 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/tools/grep': { session: 'my-task', input: { pattern: 'TODO' } },
   'POST /v1/tools/activate': { session: 'my-task', input: { skill_name: 'demo' } },
   'POST /v1/tools/register_skill': { session: 'my-task', input: { path: '/workspace/demo' } },
+  'POST /v1/mcp/servers': { mcpServers: { everything: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything'] } } },
+  'PUT /v1/mcp/servers/{name}': { command: 'npx', args: ['-y', '@modelcontextprotocol/server-everything'] },
+  'POST /v1/mcp/servers/{name}/start': { session: 'my-task' },
+  'POST /v1/mcp/servers/{name}/tools/{tool}': { session: 'my-task', arguments: { message: 'hello' } },
   'POST /v1/webhooks': { url: 'https://example.com/hook' },
 }
 

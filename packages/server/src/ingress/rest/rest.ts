@@ -6,6 +6,8 @@
 import type { Hono } from 'hono'
 import type { Keys } from '../../access/keys.ts'
 import type { Tenants } from '../../access/tenants.ts'
+import type { McpRuns } from '../../mcp/run/mcp-runs.ts'
+import type { McpServers } from '../../mcp/servers/mcp-servers.ts'
 import type { Pipelines } from '../../policy/pipelines.ts'
 import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
@@ -31,6 +33,8 @@ import { healthRoutes } from './health-routes.ts'
 import type { HealthNeeds } from './health-routes.ts'
 import { inputRoutes } from './input-routes.ts'
 import { keyRoutes } from './key-routes.ts'
+import { mcpRoutes } from './mcp-routes.ts'
+import { mcpUseRoutes } from './mcp-use-routes.ts'
 import { metricsRoutes } from './metrics-route.ts'
 import type { MetricsNeeds } from './metrics-route.ts'
 import { createPages } from './page-tokens.ts'
@@ -57,6 +61,7 @@ export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRou
   readonly scopes: ScopePolicy
   readonly pipelines: Pipelines
   readonly tools: Tools
+  readonly mcp: { readonly servers: McpServers; readonly runs: McpRuns }
   readonly listeners: EventListeners
   /** Signs page tokens; servers on one database have the same. */
   readonly pageKey: Uint8Array
@@ -70,6 +75,7 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
   const pages = createPages({ key: needs.pageKey })
   const { commands, steering } = sessions
   const { scopes, pipelines } = needs
+  const mcp = { servers: needs.mcp.servers, runs: needs.mcp.runs, reads: sessions.reads }
   const routes: readonly Route[] = [
     ...execRoutes({ commands, scopes, pipelines }),
     ...sessionRoutes({ sessions, scopes, pipelines, listeners, pages }),
@@ -89,6 +95,8 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...tenantRoutes({ tenants: needs.tenants, pages }),
     ...keyRoutes({ keys: needs.keys, pages }),
     ...skillRoutes({ skills: needs.skills, store, clock: Date.now }),
+    ...mcpRoutes(mcp),
+    ...mcpUseRoutes({ ...mcp, sessions, scopes, pipelines }),
     ...webhookRoutes({ webhooks: needs.webhooks }),
     ...healthRoutes(needs),
     ...metricsRoutes(needs),

@@ -85,6 +85,7 @@ export async function openLaboratory(
     skills: plane.skills,
     ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
     tools: plane.tools,
+    mcp: plane.mcp,
     listeners: plane.listeners,
     pageKey: plane.keyFor('page tokens'),
     quotas: config.quotas,

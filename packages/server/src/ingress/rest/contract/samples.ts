@@ -44,8 +44,15 @@ const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'> & { rea
   'PUT /v1/skills/{name}/files': { query: 'path=notes.txt', body: 'bytes' },
   'POST /v1/skill-archives/preview': { body: 'bytes' },
   'POST /v1/skill-archives/install': { body: 'bytes' },
+  'POST /v1/mcp/servers': { body: { mcpServers: { sample: { command: 'true' } } } },
+  'PUT /v1/mcp/servers/{name}': { body: { command: 'true' } },
+  'POST /v1/mcp/servers/{name}/start': { body: { session_id: '{id}' } },
+  'POST /v1/mcp/servers/{name}/tools/{tool}': { body: { session_id: '{id}' } },
   'POST /v1/webhooks': { body: { url: 'https://example.com/hook' } },
 }
+
+/** For a parameter that has no id of its own. */
+const USUAL: Readonly<Record<string, string>> = { tool: 'sample-tool' }
 
 /** Where and what to send, with these ids in the places of the path's parameters. */
 export function sampleOf(
@@ -53,7 +60,7 @@ export function sampleOf(
   ids: Readonly<Record<string, string>>,
 ): { readonly path: string; readonly sending: Sending } {
   const { query, body, headers = {} } = SAMPLES[`${method} ${path}`] ?? {}
-  const fill = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '')
+  const fill = (text: string) => text.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? USUAL[name] ?? '')
   const text = body === undefined ? undefined : fillBody(JSON.stringify(body), ids)
   return {
     path: `${fill(path)}${query === undefined ? '' : `?${query}`}`,

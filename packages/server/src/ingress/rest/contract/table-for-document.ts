@@ -9,5 +9,5 @@ import type { Route } from '../route.ts'
 
 export function tableForDocument(): readonly Route[] {
   const nobody: object = new Proxy({}, { get: () => nobody })
-  return restRoutes({ sessions: nobody, store: nobody, pageKey: new Uint8Array(32), release: '' } as RouteNeeds)
+  return restRoutes({ sessions: nobody, store: nobody, mcp: nobody, pageKey: new Uint8Array(32), release: '' } as RouteNeeds)
 }

@@ -1,0 +1,74 @@
+/** `holdfast mcp add|ls|call|…` against a real server: what is printed, what is changed, and what takes long is told. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { onBubblewrap } from './contract/on-bubblewrap.ts'
+
+/** Answers what it is asked, in as few lines as possible. */
+const PROGRAM = `
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked["method"], asked.get("params", {})
+    if "id" not in asked: continue
+    if method == "initialize":
+        answer = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "tiny", "version": "1"}}
+    elif method == "tools/list":
+        answer = {"tools": [{"name": "say", "description": "says it again", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        text = params["arguments"].get("text")
+        answer = {"content": [{"type": "text", "text": text or "nothing was said"}], "isError": text is None}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+`
+
+onBubblewrap('MCP servers', (stage) => {
+  let here = ''
+  beforeAll(() => {
+    here = mkdtempSync(join(tmpdir(), 'holdfast-mcp-cli-'))
+  })
+  afterAll(() => rmSync(here, { recursive: true, force: true }))
+  const holdfast = (args: readonly string[], input = '') => stage().server.holdfast(args, input)
+
+  test('one is added, called in a session, looked at, and removed', async () => {
+    const added = await holdfast(['mcp', 'add', 'tiny', '-e', 'TOKEN=hunter2', '--', 'python3', '-u', '-c', PROGRAM])
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^NAME +SCOPE +STATE +COMMAND\ntiny +session +- +python3/) })
+    const called = await holdfast(['mcp', 'call', 'tiny', 'say', '{"text":"hello"}', '--session', 'talk'])
+    expect(called).toMatchObject({ code: 0, stdout: 'hello\n', stderr: expect.stringContaining('ready') })
+    expect(await holdfast(['mcp', 'call', 'tiny', 'say', '--session', 'talk'])).toMatchObject({ code: 1, stdout: 'nothing was said\n' })
+    const whole = await holdfast(['mcp', 'call', 'tiny', 'say', '-', '--session', 'talk', '-o', 'json'], '{"text":"é"}')
+    expect(JSON.parse(whole.stdout)).toEqual({ content: [{ type: 'text', text: 'é' }], isError: false })
+    expect((await holdfast(['mcp', 'ls'])).stdout).toMatch(/\ntiny +session +1 ready/)
+    const shown = (await holdfast(['mcp', 'inspect', 'tiny', '--session', 'talk'])).stdout
+    expect(shown).toMatch(/environment +TOKEN\n/)
+    expect(shown).toMatch(/TOOL +DESCRIPTION\nsay +says it again\n/)
+    expect(shown).toMatch(/\ntalk +ready +runtime +ses_/)
+    expect(shown).not.toContain('hunter2')
+    expect((await holdfast(['mcp', 'logs', 'tiny'])).stdout).toMatch(/holdfast ready\n/)
+    expect(await holdfast(['mcp', 'rm', 'tiny'])).toMatchObject({ code: 0 })
+    expect(await holdfast(['mcp', 'inspect', 'tiny'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no MCP server "tiny"') })
+  })
+
+  test('a file of another program is taken as it is, with its comments; what cannot be is refused by its field', async () => {
+    const file = join(here, 'mcp.json')
+    writeFileSync(file, '{\n  // of VS Code\n  "servers": { "one": { "type": "stdio", "command": "true", "args": ["//x"], }, },\n}\n')
+    expect(await holdfast(['mcp', 'add', '--file', file, '-q'])).toMatchObject({ code: 0, stdout: 'one\n' })
+    writeFileSync(file, '{"mcpServers": {"two": {"url": "https://a.test/mcp"}}}')
+    expect(await holdfast(['mcp', 'add', '--file', file])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('a remote server needs no box') },
+    })
+    expect(await holdfast(['mcp', 'add', '--file', join(here, 'none.json')])).toMatchObject({ code: 1 })
+    expect(await holdfast(['mcp', 'add'])).toMatchObject({ code: 2 })
+    expect(await holdfast(['mcp', 'add', 'three'])).toMatchObject({ code: 2, stderr: expect.stringContaining('after --') })
+  })
+
+  test('one that cannot start says why, in which phase, and what to do', async () => {
+    await holdfast(['mcp', 'add', 'broken', '--', 'no-such-program'])
+    const refused = await holdfast(['mcp', 'call', 'broken', 'say', '--session', 'talk'])
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the MCP server "broken"') })
+    expect(refused.stderr).toContain('process_start')
+  })
+})

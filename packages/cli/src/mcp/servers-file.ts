@@ -1,0 +1,34 @@
+/**
+ * JSON that a person has on this machine: a file of MCP servers, the arguments of a tool.
+ */
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { localFailure } from '../copying/local-failure.ts'
+import { wrongUse } from '../flags/session-flags.ts'
+
+/** VS Code writes comments into it, and commas behind the last one. */
+export async function readServersFile(path: string): Promise<object> {
+  const content = path === '-' ? await text(process.stdin) : await readFile(path, 'utf8').catch(localFailure)
+  return objectOf(withoutComments(content), path === '-' ? 'stdin' : path)
+}
+
+export async function readJson(argument: string): Promise<object> {
+  return argument === '-' ? objectOf(await text(process.stdin), 'stdin') : objectOf(argument, 'the arguments')
+}
+
+function objectOf(content: string, what: string): object {
+  try {
+    const value: unknown = JSON.parse(content)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Said below: the parser's own words would repeat what it read, which may be a secret.
+  }
+  throw wrongUse(`${what}: must be a JSON object`)
+}
+
+/** Strings stay as they are, whatever is in them. */
+export function withoutComments(content: string): string {
+  return content
+    .replaceAll(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) => (found.startsWith('"') ? found : ' '))
+    .replaceAll(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ''))
+}

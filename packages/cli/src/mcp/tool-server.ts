@@ -1,0 +1,54 @@
+/**
+ * The tools of a running server as an MCP server: every call is one call of the server's API, in one session.
+ */
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { Holdfast, Tool, ToolResult } from '@holdfast/sdk'
+import { VERSION } from '../commands/version.ts'
+import { isFailure } from '../failure.ts'
+import type { ToolConversation } from './conversation.ts'
+import { callSessionTool, SESSION_TOOLS } from './session-tools.ts'
+
+export interface Offer {
+  readonly guidance: string
+  readonly tools: readonly Tool[]
+}
+
+/** What the server offers; throws when it is not there, or this one may not ask. */
+export async function readOffer(holdfast: Holdfast): Promise<Offer> {
+  const [tools, guidance] = await Promise.all([holdfast.tools.list(), holdfast.tools.guidance()])
+  return { guidance, tools: [...tools, ...SESSION_TOOLS] }
+}
+
+export function toolServer({ guidance, tools }: Offer, conversation: ToolConversation): McpServer {
+  const mcp = new McpServer({ name: 'holdfast', version: VERSION }, { capabilities: { tools: {} }, instructions: guidance })
+  const listed = tools.map(({ name, description, inputSchema }) => ({
+    ...{ name, description },
+    inputSchema: { ...inputSchema, type: 'object' as const },
+  }))
+  async function called(name: string, input: object, signal: AbortSignal): Promise<ToolResult> {
+    if (!listed.some((tool) => tool.name === name))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name.slice(0, 64)}'`)
+    try {
+      return await (callSessionTool(conversation, name, input, signal) ??
+        (await conversation.session(signal)).tools.call(name, input, { signal }))
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      return { ok: false, error: error.message, code: error.code }
+    }
+  }
+  mcp.server.setRequestHandler('tools/list', () => ({ tools: listed }))
+  mcp.server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq: { signal } }) =>
+    resultOf(await called(name, input, signal)),
+  )
+  return mcp
+}
+
+function resultOf(told: ToolResult): CallToolResult {
+  const failure = told.ok ? undefined : told.error
+  return {
+    content: [{ type: 'text', text: failure ?? JSON.stringify(told) }],
+    structuredContent: { ...told },
+    ...(failure === undefined ? {} : { isError: true }),
+  }
+}

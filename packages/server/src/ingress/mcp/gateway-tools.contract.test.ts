@@ -1,0 +1,60 @@
+/** Tools of servers in boxes beside our own, over real servers of both eras. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { HoldfastError } from '@holdfast/protocol'
+import { everythingLines } from '../../mcp/share/contract/child-lines.ts'
+import { shareServer } from '../../mcp/share/shared-server.ts'
+import type { SharedServer } from '../../mcp/share/shared-server.ts'
+import { jsonLog } from '../../telemetry/log.ts'
+import { serverTools } from './gateway-tools.ts'
+import type { NamedServer } from './gateway-tools.ts'
+import type { ToolVisit } from './our-tools/tool-offer.ts'
+
+const opened: SharedServer[] = []
+const log = jsonLog('error')
+const visit = {} as ToolVisit
+const watch = { signal: new AbortController().signal }
+
+afterEach(() => {
+  for (const server of opened.splice(0)) server.close()
+})
+
+function everything(era: 'legacy' | 'modern', tools = {}): NamedServer['open'] {
+  const clientInfo = { name: 'test', version: '1' }
+  const server = shareServer({ lines: everythingLines(era), clientInfo, clock: Date.now, log, onLog: () => {} })
+  opened.push(server)
+  return async () => ({ server, tools })
+}
+
+describe('tools of servers in boxes', () => {
+  test('are listed and called under the names of their servers, and leave nothing', async () => {
+    const servers = [
+      { name: 'one', open: everything('legacy', { allow: ['echo', 'die'] }) },
+      { name: 'one__two', open: everything('modern', { allow: ['echo'] }) },
+    ]
+    const offer = serverTools({ servers: async () => servers, log })
+    expect((await offer.list(visit)).map(({ name }) => name).toSorted()).toEqual(['one__die', 'one__echo', 'one__two__echo'])
+    expect(offer.call(visit, 'echo', {}, watch)).toBeNull()
+    const said = (word: string) => ({ content: [{ type: 'text', text: word }] })
+    expect(await offer.call(visit, 'one__echo', { said: 'a' }, watch)).toMatchObject(said('a'))
+    expect(await offer.call(visit, 'one__two__echo', { said: 'b' }, watch)).toMatchObject(said('b'))
+    await expect(offer.call(visit, 'one__big', { bytes: 1 }, watch)).rejects.toMatchObject({ code: 'mcp_tool_denied' })
+    await expect(offer.call(visit, 'none__echo', {}, watch)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(offer.call(visit, 'one__die', { code: 1 }, watch)).rejects.toMatchObject({ code: 'mcp_server_exited' })
+    expect(opened.map(({ counts }) => counts.clients)).toEqual([0, 0])
+  })
+
+  test('of a server that does not start are left out, and say why when they are called', async () => {
+    const open = async () => {
+      throw new HoldfastError('mcp_init_failed', 'it did not start')
+    }
+    const never = () => new Promise<never>(() => {})
+    const servers = [
+      { name: 'good', open: everything('legacy', { allow: ['echo'] }) },
+      { name: 'broken', open },
+      { name: 'slow', open: never },
+    ]
+    const offer = serverTools({ servers: async () => servers, log, listPatienceMs: 2_000 })
+    expect((await offer.list(visit)).map(({ name }) => name)).toEqual(['good__echo'])
+    await expect(offer.call(visit, 'broken__echo', {}, watch)).rejects.toMatchObject({ code: 'mcp_init_failed' })
+  })
+})

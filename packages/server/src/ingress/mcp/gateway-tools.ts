@@ -1,0 +1,108 @@
+/**
+ * Tools of MCP servers in boxes beside our own, each under its server's name: `<server>__<tool>`.
+ *
+ * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
+ *
+ * A server that does not start in time, or not at all, is left out of the list, and says why when one of its tools is called.
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { isCallToolResult, isSpecType } from '@modelcontextprotocol/server'
+import type { Reply } from '../../mcp/share/message.ts'
+import type { SharedClient } from '../../mcp/share/shared-clients.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { errorText } from '../../telemetry/log.ts'
+import type { OpenedServer } from './http/gateway-visit.ts'
+import { callServer } from './http/server-call.ts'
+import type { ToolRules } from './http/tool-rules.ts'
+import type { ToolOffer, ToolVisit } from './our-tools/tool-offer.ts'
+
+const SEPARATOR = '__'
+const MAXIMUM_PAGES = 100
+const LIST_PATIENCE_MS = 10_000
+
+export interface NamedServer {
+  readonly name: string
+  open(signal: AbortSignal): Promise<OpenedServer>
+}
+
+export interface ServerToolsNeeds {
+  /** Those that this one may use, in this conversation. */
+  servers(visit: ToolVisit): Promise<readonly NamedServer[]>
+  readonly log: Log
+  readonly listPatienceMs?: number
+}
+
+export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }: ServerToolsNeeds): ToolOffer {
+  async function toolsOf({ name, open }: NamedServer): Promise<readonly Tool[]> {
+    const signal = AbortSignal.timeout(listPatienceMs)
+    const late = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => late.reject(signal.reason), { once: true })
+    late.promise.catch(() => {})
+    // What takes longer may go on: the next one who asks finds it started.
+    const listed = withClient(open, new AbortController().signal, (client, rules) => allTools(client, rules, signal))
+    listed.catch(() => {})
+    try {
+      const tools = await Promise.race([listed, late.promise])
+      return tools.map((tool) => ({ ...tool, name: `${name}${SEPARATOR}${tool.name}` }))
+    } catch (error) {
+      log.info('mcp-tools-left-out', { server: name, error: errorText(error) })
+      return []
+    }
+  }
+
+  async function called(visit: ToolVisit, name: string, input: unknown, signal: AbortSignal): Promise<CallToolResult> {
+    // A server's name may have the separator in it: the longest that fits is meant.
+    const fitting = (await servers(visit)).filter((server) => name.startsWith(`${server.name}${SEPARATOR}`))
+    const server = fitting.toSorted((first, second) => second.name.length - first.name.length)[0]
+    if (server === undefined) throw new HoldfastError('not_found', `no MCP server has a tool ${JSON.stringify(name.slice(0, 128))}`)
+    const tool = name.slice(server.name.length + SEPARATOR.length)
+    return withClient(server.open, signal, async (client, rules) =>
+      resultOf(await callServer(client, rules, { method: 'tools/call', params: { name: tool, arguments: input } }, { signal })),
+    )
+  }
+
+  return {
+    async list(visit) {
+      return (await Promise.all((await servers(visit)).map(toolsOf))).flat()
+    },
+    call: (visit, name, input, { signal }) => (name.includes(SEPARATOR) ? called(visit, name, input, signal) : null),
+  }
+}
+
+async function withClient<T>(
+  open: NamedServer['open'],
+  signal: AbortSignal,
+  use: (client: SharedClient, rules: ToolRules) => Promise<T>,
+): Promise<T> {
+  const { server, tools = {} } = await open(signal)
+  await server.initialized
+  const client = server.connect({ info: { name: 'holdfast', version: '1' }, capabilities: {}, onNotification: () => {} })
+  try {
+    return await use(client, tools)
+  } finally {
+    client.close()
+  }
+}
+
+async function allTools(client: SharedClient, rules: ToolRules, signal: AbortSignal): Promise<readonly Tool[]> {
+  const tools: Tool[] = []
+  let cursor: unknown
+  for (let page = 0; page < MAXIMUM_PAGES; page += 1) {
+    const params = cursor === undefined ? {} : { cursor }
+    const reply = await callServer(client, rules, { method: 'tools/list', params }, { signal })
+    if ('error' in reply) throw new HoldfastError('mcp_server_exited', `it did not list its tools: ${reply.error.message.slice(0, 200)}`)
+    const { tools: listed, nextCursor } = reply.result
+    tools.push(...(Array.isArray(listed) ? listed : []).filter(isSpecType.Tool))
+    if (typeof nextCursor !== 'string') break
+    cursor = nextCursor
+  }
+  return tools
+}
+
+/** What a model may hear of. */
+function resultOf(reply: Reply): CallToolResult {
+  if ('result' in reply && isCallToolResult(reply.result)) return reply.result
+  const text = 'error' in reply ? reply.error.message : 'the MCP server answered with something that is no result of a tool'
+  return { content: [{ type: 'text', text }], isError: true }
+}

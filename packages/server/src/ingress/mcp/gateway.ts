@@ -1,0 +1,59 @@
+/**
+ * The gateway to MCP servers in boxes: Streamable HTTP of both eras of the protocol, on one address for each server.
+ *
+ * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
+ *
+ * Whoever comes here has come in already. What is asked for decides the era, not who asks: both can share one server, of either era.
+ */
+import { createListenStreams } from './http/listen-streams.ts'
+import type { GatewayTarget, GatewayVisit } from './http/gateway-visit.ts'
+import { refuse } from './http/json-response.ts'
+import { legacyDoor } from './http/legacy-door.ts'
+import { createLegacySessions } from './http/legacy-sessions.ts'
+import { GATEWAY_LIMITS } from './http/limits.ts'
+import type { GatewayLimits } from './http/limits.ts'
+import { modernDoor } from './http/modern-door.ts'
+import { readMessage } from './http/read-body.ts'
+
+export interface GatewayNeeds {
+  readonly clock: () => number
+  /** For sessions; nobody may guess one. */
+  readonly newId: () => string
+  readonly limits?: Partial<GatewayLimits>
+}
+
+export interface McpGateway {
+  /** Throws `payload_too_large`; what concerns the server is answered in the protocol. */
+  handle(visit: GatewayVisit, target: GatewayTarget): Promise<Response>
+  readonly counts: { readonly sessions: number; readonly listeners: number }
+  close(): void
+}
+
+const SWEEP_MS = 60_000
+
+export function mcpGateway({ clock, newId, limits: wished = {} }: GatewayNeeds): McpGateway {
+  const limits = { ...GATEWAY_LIMITS, ...wished }
+  const sessions = createLegacySessions({ limits, clock, newId })
+  const listenStreams = createListenStreams(limits)
+  const legacy = legacyDoor({ limits, sessions })
+  const modern = modernDoor({ limits, listenStreams })
+  const sweeping = setInterval(() => sessions.sweep(), SWEEP_MS)
+  sweeping.unref()
+
+  return {
+    async handle(visit, target) {
+      if (visit.method === 'GET') return legacy.get(visit, target)
+      if (visit.method === 'DELETE') return legacy.delete(visit, target)
+      const read = await readMessage(visit, limits.bodyBytes)
+      if (read.kind === 'refused') return refuse(visit, read.refusal, read.id)
+      return read.kind === 'modern' ? modern(visit, target, read.message) : legacy.post(visit, target, read.message)
+    },
+    get counts() {
+      return { sessions: sessions.size, listeners: listenStreams.size }
+    },
+    close() {
+      clearInterval(sweeping)
+      sessions.close()
+    },
+  }
+}

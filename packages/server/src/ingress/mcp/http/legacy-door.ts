@@ -1,0 +1,160 @@
+/**
+ * Clients up to 2025-11-25: they begin with `initialize`, get a session id, and say it from then on.
+ *
+ * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
+ *
+ * A client whose connection breaks has cancelled what it waited for: there is no way to come back for an answer.
+ */
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
+import type { Handshake } from '../../../mcp/share/handshake.ts'
+import { isObject, notificationText } from '../../../mcp/share/message.ts'
+import type { JsonObject, Reply, RpcMessage, RpcRequest } from '../../../mcp/share/message.ts'
+import { errorReply } from './error-reply.ts'
+import { eventResponse } from './event-response.ts'
+import { openExchange } from './exchange.ts'
+import type { GatewayTarget, GatewayVisit, OpenedServer } from './gateway-visit.ts'
+import { withInputs } from './input-rounds.ts'
+import { accepted, refuse } from './json-response.ts'
+import type { LegacySession } from './legacy-session.ts'
+import type { LegacySessions } from './legacy-sessions.ts'
+import type { GatewayLimits } from './limits.ts'
+import { callServer, offered } from './server-call.ts'
+
+export interface LegacyDoor {
+  post(visit: GatewayVisit, target: GatewayTarget, message: RpcMessage): Promise<Response>
+  /** The stream of what the client did not ask for. */
+  get(visit: GatewayVisit, target: GatewayTarget): Response
+  delete(visit: GatewayVisit, target: GatewayTarget): Response
+}
+
+export interface LegacyDoorNeeds {
+  readonly limits: GatewayLimits
+  readonly sessions: LegacySessions
+}
+
+const NOTHING = { result: {} }
+/** Of those that a client may ask for and a server may speak, the newest first. */
+const VERSIONS: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
+
+export function legacyDoor({ limits, sessions }: LegacyDoorNeeds): LegacyDoor {
+  async function initialize(visit: GatewayVisit, target: GatewayTarget, { id, params = {} }: RpcRequest): Promise<Response> {
+    const { clientInfo, capabilities, protocolVersion } = params
+    const session = sessions.create(target.holder, { info: objectOf(clientInfo), capabilities: objectOf(capabilities) })
+    const exchange = openExchange({ visit, id, limits, headers: { 'mcp-session-id': session.id } })
+    const begin = async () => {
+      const { server } = await target.open(exchange.left)
+      const handshake = await server.initialized
+      session.clientOf(server)
+      return initialized(handshake, protocolVersion)
+    }
+    begin().then(
+      (reply) => exchange.answer(reply),
+      (error: unknown) => {
+        sessions.end(session)
+        exchange.answer(errorReply(visit, error))
+      },
+    )
+    return exchange.response
+  }
+
+  async function replyTo(
+    session: LegacySession,
+    opened: OpenedServer,
+    { method, params }: RpcRequest,
+    options: Parameters<typeof callServer>[3],
+  ) {
+    const { server, tools = {} } = opened
+    const { era } = await server.initialized
+    const client = session.clientOf(server)
+    const call = (given: JsonObject | undefined) => callServer(client, tools, { method, params: given }, options)
+    const reply = await (era === 'modern' ? withInputs(call, params, options) : call(params))
+    session.settled(method, params ?? {}, reply)
+    return era === 'modern' ? asBefore(reply) : reply
+  }
+
+  function request(visit: GatewayVisit, target: GatewayTarget, session: LegacySession, message: RpcRequest): Promise<Response> {
+    const { id, method } = message
+    const exchange = openExchange({ visit, id, limits })
+    if (method === 'ping') {
+      exchange.answer(NOTHING)
+      return exchange.response
+    }
+    const { left: signal } = exchange
+    const { end } = session.begin(id, exchange)
+    const onProgress = (params: JsonObject) => exchange.tell(notificationText({ method: 'notifications/progress', params }))
+    const onRequest = session.asker(exchange)
+    const options = { signal, onProgress, ...(exchange.canStream ? { onRequest } : {}) }
+    target
+      .open(signal)
+      .then((opened) => replyTo(session, opened, message, options))
+      .catch((error: unknown) => errorReply(visit, error))
+      .then((reply) => exchange.answer(reply))
+      .finally(end)
+      .catch(() => {})
+    return exchange.response
+  }
+
+  /** The session that the header names, or why there is none. */
+  function sessionOf(visit: GatewayVisit, { holder }: GatewayTarget): LegacySession | Response {
+    const id = visit.header('mcp-session-id')
+    if (id === undefined) return refuse(visit, { status: 400, code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' })
+    const session = sessions.find(id, holder)
+    if (session === null) return refuse(visit, { status: 404, code: -32001, message: 'Session not found' })
+    const version = visit.header('mcp-protocol-version')
+    if (version === undefined || VERSIONS.includes(version)) return session
+    const message = `Bad Request: Unsupported protocol version: ${version.slice(0, 50)} (supported versions: ${VERSIONS.join(', ')})`
+    return refuse(visit, { status: 400, code: -32000, message })
+  }
+
+  return {
+    async post(visit, target, message) {
+      if (message.kind === 'request' && message.method === 'initialize') return initialize(visit, target, message)
+      const session = sessionOf(visit, target)
+      if (session instanceof Response) return session
+      if (message.kind === 'request') return request(visit, target, session, message)
+      if (message.kind === 'answer') session.answered(message)
+      else if (message.method === 'notifications/cancelled') session.cancelled(message.params)
+      else session.notify(message.method, message.params).catch(() => {})
+      return accepted(visit)
+    },
+    get(visit, target) {
+      if (visit.header('accept')?.includes('text/event-stream') !== true)
+        return refuse(visit, { status: 406, code: -32000, message: 'Not Acceptable: Client must accept text/event-stream' })
+      const session = sessionOf(visit, target)
+      if (session instanceof Response) return session
+      const { replaced, end } = session.read()
+      return eventResponse({ outbox: session.outbox, visit, keepAliveMs: limits.keepAliveMs, replaced, onEnd: end })
+    },
+    delete(visit, target) {
+      const session = sessionOf(visit, target)
+      if (session instanceof Response) return session
+      sessions.end(session)
+      return new Response(null, { status: 200, headers: { 'x-request-id': visit.requestId } })
+    },
+  }
+}
+
+/** The older of what both ends speak. */
+function initialized({ era, protocolVersion, capabilities, serverInfo, instructions }: Handshake, wished: unknown): Reply {
+  const asked = VERSIONS.find((version) => version === wished) ?? VERSIONS[0] ?? protocolVersion
+  const spoken = era === 'legacy' && protocolVersion < asked ? protocolVersion : asked
+  return {
+    result: {
+      protocolVersion: spoken,
+      capabilities: offered(capabilities),
+      serverInfo,
+      ...(instructions === undefined ? {} : { instructions }),
+    },
+  }
+}
+
+/** An answer of 2026-07-28 without what was not known before. */
+function asBefore(reply: Reply): Reply {
+  if ('error' in reply) return reply
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...result } = reply.result
+  return { result }
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}

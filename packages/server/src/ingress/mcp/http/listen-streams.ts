@@ -1,0 +1,128 @@
+/**
+ * `subscriptions/listen` of 2026-07-28: an answer that goes on, with the changes that its client asked for.
+ *
+ * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
+ */
+import { SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, unenveloped } from '../../../mcp/share/envelope.ts'
+import type { Handshake } from '../../../mcp/share/handshake.ts'
+import { answerText, INTERNAL_ERROR, INVALID_PARAMS, isObject, metaOf, notificationText } from '../../../mcp/share/message.ts'
+import type { JsonObject, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
+import type { SharedClient } from '../../../mcp/share/shared-clients.ts'
+import { errorReply } from './error-reply.ts'
+import { eventResponse } from './event-response.ts'
+import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
+import { jsonResponse, refuse } from './json-response.ts'
+import type { GatewayLimits } from './limits.ts'
+import { Outbox } from './outbox.ts'
+
+export interface ListenStreams {
+  readonly size: number
+  open(visit: GatewayVisit, target: GatewayTarget, message: RpcRequest): Promise<Response>
+}
+
+interface Filter {
+  readonly toolsListChanged?: true
+  readonly promptsListChanged?: true
+  readonly resourcesListChanged?: true
+  readonly resourceSubscriptions?: readonly string[]
+}
+
+const LISTS = [
+  ['tools', 'toolsListChanged'],
+  ['prompts', 'promptsListChanged'],
+  ['resources', 'resourcesListChanged'],
+] as const
+
+export function createListenStreams(limits: GatewayLimits): ListenStreams {
+  let size = 0
+
+  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params }: RpcRequest): Promise<Response> {
+    if (size >= limits.listeners) return refuse(visit, { status: 200, code: INTERNAL_ERROR, message: 'Subscription limit reached' }, id)
+    const wish = params?.['notifications']
+    if (!isFilter(wish)) return refuse(visit, { status: 200, code: INVALID_PARAMS, message: 'notifications: must be a filter' }, id)
+    const { server } = await target.open(visit.signal)
+    const handshake = await server.initialized
+    const outbox = new Outbox(limits)
+    const heard = (notification: RpcNotification) => outbox.tell(stamped(notification))
+    const stamped = ({ method, params: told }: Pick<RpcNotification, 'method' | 'params'>) =>
+      notificationText({ method, params: { ...told, _meta: { ...metaOf(told), [SUBSCRIPTION_ID_KEY]: id } } })
+    let accepts: Filter = {}
+    const client = server.connect({
+      ...unenveloped(params).identity,
+      onNotification(notification) {
+        if (isWanted(accepts, notification)) heard(notification)
+      },
+    })
+    size += 1
+    const close = () => {
+      client.close()
+      size -= 1
+    }
+    try {
+      accepts = await honoured(wish, handshake, client)
+    } catch (error) {
+      close()
+      throw error
+    }
+    outbox.say(stamped({ method: 'notifications/subscriptions/acknowledged', params: { notifications: accepts } }))
+    const goodbye = () => {
+      outbox.say(
+        answerText(id, {
+          result: { resultType: 'complete', _meta: { [SUBSCRIPTION_ID_KEY]: id, [SERVER_INFO_KEY]: handshake.serverInfo } },
+        }),
+      )
+      outbox.end()
+    }
+    if (Object.keys(accepts).length === 0) goodbye()
+    else void server.ended.then(goodbye)
+    return eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, onEnd: close })
+  }
+
+  return {
+    get size() {
+      return size
+    },
+    async open(visit, target, message) {
+      try {
+        return await open(visit, target, message)
+      } catch (error) {
+        return jsonResponse(answerText(message.id, errorReply(visit, error)), 200, visit.requestId)
+      }
+    },
+  }
+}
+
+/** Only what the server can tell, and only those resources that it lets itself be asked for. */
+async function honoured(wish: JsonObject, { capabilities }: Handshake, client: SharedClient): Promise<Filter> {
+  const lists = LISTS.filter(([feature, name]) => wish[name] === true && offers(capabilities, feature, 'listChanged'))
+  const uris = offers(capabilities, 'resources', 'subscribe') ? urisOf(wish) : []
+  const subscribed: string[] = []
+  for (const uri of uris) {
+    const reply = await client.request({ method: 'resources/subscribe', params: { uri } })
+    if ('result' in reply) subscribed.push(uri)
+  }
+  return {
+    ...Object.fromEntries(lists.map(([, name]) => [name, true] as const)),
+    ...(subscribed.length === 0 ? {} : { resourceSubscriptions: subscribed }),
+  }
+}
+
+function isWanted(filter: Filter, { method }: RpcNotification): boolean {
+  // Those of resources that it did not subscribe to never come here.
+  if (method === 'notifications/resources/updated') return filter.resourceSubscriptions !== undefined
+  return LISTS.some(([feature, name]) => method === `notifications/${feature}/list_changed` && filter[name] === true)
+}
+
+function isFilter(wish: unknown): wish is JsonObject {
+  return isObject(wish) && (wish['resourceSubscriptions'] === undefined || Array.isArray(wish['resourceSubscriptions']))
+}
+
+function urisOf({ resourceSubscriptions = [] }: JsonObject): readonly string[] {
+  const uris: unknown[] = Array.isArray(resourceSubscriptions) ? resourceSubscriptions : []
+  return [...new Set(uris.filter((uri) => typeof uri === 'string'))]
+}
+
+function offers(capabilities: JsonObject, feature: string, what: string): boolean {
+  const offered = capabilities[feature]
+  return isObject(offered) && offered[what] === true
+}

@@ -1,0 +1,42 @@
+/** Which arguments must be repeated in headers, and how. */
+import { describe, expect, test } from 'vitest'
+import { createParamHeaders } from './param-headers.ts'
+
+const server = {}
+const inputSchema = {
+  type: 'object',
+  properties: {
+    region: { type: 'string', 'x-mcp-header': 'Region' },
+    deep: { type: 'object', properties: { count: { type: 'integer', 'x-mcp-header': 'Count' } } },
+    list: { type: 'array', items: { type: 'string', 'x-mcp-header': 'Never' } },
+    other: { type: 'string' },
+  },
+}
+
+function outcome(given: object, headers: Record<string, string>, name = 'tool'): string {
+  const declared = createParamHeaders()
+  declared.learn(server, { tools: [{ name: 'tool', inputSchema }, { name: 'plain' }, 1] })
+  try {
+    declared.check(server, { name, arguments: given }, (header) => headers[header])
+    return 'fine'
+  } catch (error) {
+    return error instanceof Error ? error.message : 'thrown'
+  }
+}
+
+describe('headers for arguments', () => {
+  test('must be there and say the same, plainly or encoded', () => {
+    expect(outcome({ region: 'eu' }, { 'mcp-param-region': 'eu' })).toBe('fine')
+    expect(outcome({ region: 'é' }, { 'mcp-param-region': `=?base64?${Buffer.from('é').toString('base64')}?=` })).toBe('fine')
+    expect(outcome({ deep: { count: 42 } }, { 'mcp-param-count': '42.0' })).toBe('fine')
+    expect(outcome({ region: 'eu' }, {})).toContain('absent')
+    expect(outcome({ region: 'eu' }, { 'mcp-param-region': 'us' })).toContain('is not region of the body')
+    expect(outcome({ region: 'eu' }, { 'mcp-param-region': '=?base64?!?=' })).toContain('base64')
+    expect(outcome({ deep: { count: 42 } }, { 'mcp-param-count': '43' })).toContain('is not deep.count of the body')
+  })
+
+  test('are not asked for what is not given, not declared, or has no one place', () => {
+    expect(outcome({ other: 'x', list: ['y'], deep: null }, {})).toBe('fine')
+    expect(outcome({ region: 'eu' }, {}, 'plain')).toBe('fine')
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * The one message in the body of a request, and which era of the protocol it belongs to.
+ *
+ * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import { classifyInboundRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
+import { MODERN_VERSION } from '../../../mcp/share/envelope.ts'
+import { isId, isObject, messageOf, metaOf, parseJson } from '../../../mcp/share/message.ts'
+import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
+import type { GatewayVisit } from './gateway-visit.ts'
+import type { Refusal } from './json-response.ts'
+import { missingHeader } from './modern-headers.ts'
+
+export type Read =
+  | { readonly kind: 'refused'; readonly refusal: Refusal; readonly id: RpcId | null }
+  | { readonly kind: 'legacy'; readonly message: RpcMessage }
+  | { readonly kind: 'modern'; readonly message: RpcRequest | RpcNotification }
+
+const PARSE_ERROR = -32700
+const INVALID_REQUEST = -32600
+const UNSUPPORTED_VERSION = -32022
+
+/** Throws `payload_too_large`. */
+export async function readMessage(visit: GatewayVisit, maximumBytes: number): Promise<Read> {
+  const { header, body } = visit
+  if (!isJsonContentType(header('content-type') ?? null))
+    return refused({ status: 415, code: INVALID_REQUEST, message: 'Content-Type: must be application/json' })
+  const value = jsonOf(await readText(body, maximumBytes))
+  if (value === undefined) return refused({ status: 400, code: PARSE_ERROR, message: 'the body is not JSON' })
+  if (Array.isArray(value))
+    return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is a batch; send one message at a time' })
+  const message = messageOf(value)
+  if (message === null) return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is no JSON-RPC message' }, idOf(value))
+  if (isOfBefore(message, header('mcp-protocol-version'))) return { kind: 'legacy', message }
+  const outcome = classifyInboundRequest({
+    httpMethod: 'POST',
+    ...present('protocolVersionHeader', header('mcp-protocol-version')),
+    ...present('mcpMethodHeader', header('mcp-method')),
+    ...present('mcpNameHeader', header('mcp-name')),
+    body: value,
+  })
+  if (outcome.kind === 'reject') {
+    const { httpStatus: status, code, message: said, data } = outcome
+    return refused({ status, code, message: said, ...(data === undefined ? {} : { data }) }, idOf(value))
+  }
+  if (outcome.kind === 'legacy' || message.kind === 'answer') return { kind: 'legacy', message }
+  const requested = outcome.classification.revision
+  if (requested !== MODERN_VERSION)
+    return refused(
+      {
+        status: 400,
+        code: UNSUPPORTED_VERSION,
+        message: `Unsupported protocol version: ${String(requested).slice(0, 50)}`,
+        data: { supported: [MODERN_VERSION], requested },
+      },
+      idOf(value),
+    )
+  const missing = message.kind === 'request' ? missingHeader(message, header) : null
+  return missing === null ? { kind: 'modern', message } : refused(missing, idOf(value))
+}
+
+/** What says nothing of the newer revision, in its body or above it; most do, and need no closer look. */
+function isOfBefore(message: RpcMessage, version: string | undefined): boolean {
+  if (version !== undefined && version.trim() >= MODERN_VERSION) return false
+  return message.kind === 'answer' || !Object.hasOwn(metaOf(message.params), PROTOCOL_VERSION_META_KEY)
+}
+
+async function readText(body: AsyncIterable<Uint8Array>, maximumBytes: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body) {
+    size += piece.length
+    if (size > maximumBytes)
+      throw new HoldfastError('payload_too_large', `the message is larger than ${maximumBytes} bytes`, { limit_bytes: maximumBytes })
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+function idOf(value: unknown): RpcId | null {
+  return isObject(value) && typeof value['method'] === 'string' && isId(value['id']) ? value['id'] : null
+}
+
+function present<N extends string>(name: N, value: string | undefined): { readonly [name in N]?: string } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the name is the one that was given
+  return (value === undefined ? {} : { [name]: value }) as { readonly [name in N]?: string }
+}
+
+function refused(refusal: Refusal, id: RpcId | null = null): Read {
+  return { kind: 'refused', refusal, id }
+}

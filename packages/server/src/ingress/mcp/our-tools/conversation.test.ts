@@ -1,0 +1,52 @@
+/** Which conversation is meant, from the address and the headers of a client. */
+import { fieldProblems, problemSentence } from '@holdfast/protocol'
+import { expect, test } from 'vitest'
+import { addressed, ConversationQuery } from './conversation.ts'
+
+const meant = (query: string, headers: Readonly<Record<string, string>> = {}) => {
+  const { searchParams } = new URL(addressed(new Request(`http://localhost/mcp${query}`, { headers })).url)
+  const parsed = ConversationQuery.safeParse(Object.fromEntries(searchParams))
+  return parsed.success ? parsed.data : problemSentence(fieldProblems(parsed.error))
+}
+
+test('headers and the address say the same', () => {
+  const said = { scope: 'chat', variables: { launcher_type: 'group', launcher_id: '7' }, pipeline: 'support' }
+  expect(meant('?scope=chat&var.launcher_type=group&var.launcher_id=7&pipeline=support')).toEqual(said)
+  const headers = {
+    'Holdfast-Scope': 'chat',
+    'Holdfast-Var-Launcher-Type': 'group',
+    'Holdfast-Var-launcher_id': '7',
+    'Holdfast-Pipeline': 'support',
+  }
+  expect(meant('', headers)).toEqual(said)
+  expect(meant('?scope=chat&var.launcher_type=group', { 'holdfast-var-launcher-id': '7', 'holdfast-pipeline': 'support' })).toEqual(said)
+})
+
+test('a session is named by its key, or by its id', () => {
+  expect(meant('?session=demo')).toEqual({ session: 'demo' })
+  expect(meant('', { 'holdfast-session': 'ses_0123456789abcdef' })).toEqual({ session_id: 'ses_0123456789abcdef' })
+})
+
+test('who names nothing means the usual one; a pipeline has a rule of its own', () => {
+  expect(meant('')).toEqual({ session: 'mcp' })
+  expect(meant('?profile=small')).toEqual({ session: 'mcp', profile: 'small' })
+  expect(meant('?pipeline=support')).toEqual({ pipeline: 'support' })
+})
+
+test.each([
+  ['?session=a&scope=chat', 'session: give either session, or scope with its variables'],
+  ['?session=a&var.b=c', 'session: give either session, or scope with its variables'],
+  ['?session=', 'session: must not be empty'],
+  ['?var.=x', /variables/],
+  ['?var.global=mine', /global/],
+  ['?variables=x', /variables/],
+  ['?session_id=ses_0123456789abcdef&scope=chat', /session/],
+  ['?mounts=/etc', 'mounts: is not a known field'],
+])('%s is refused', (query, problem) => {
+  expect(meant(query)).toEqual(expect.stringMatching(problem))
+})
+
+test('headers that are not about a conversation stay where they are', () => {
+  const request = new Request('http://localhost/mcp?session=a', { headers: { 'x-holdfast-tenant': 'tnt_1' } })
+  expect(addressed(request)).toBe(request)
+})

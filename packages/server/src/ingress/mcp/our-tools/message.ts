@@ -1,0 +1,54 @@
+/**
+ * One message of a client as this door must understand it before the protocol's own library does.
+ *
+ * [ingress] → tools → access → policy → sessions → sandboxes → guest → result
+ */
+import { HoldfastError } from '@holdfast/protocol'
+import { z } from 'zod'
+
+export const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
+
+const Cancelled = z.object({
+  method: z.literal('notifications/cancelled'),
+  params: z.object({ requestId: z.union([z.string(), z.int()]) }),
+})
+const Named = z.object({ method: z.string() })
+
+/** Throws `payload_too_large`. */
+export async function readMessage(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body) {
+    size += piece.length
+    if (size > MESSAGE_LIMIT_BYTES)
+      throw new HoldfastError('payload_too_large', `the message is larger than ${MESSAGE_LIMIT_BYTES} bytes (4 MiB)`, {
+        limit_bytes: MESSAGE_LIMIT_BYTES,
+      })
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+export interface Understood {
+  readonly method: string | null
+  /** Which request it cancels. */
+  readonly cancels: string | number | null
+}
+
+/** What is no message is left to the library to refuse. Throws `invalid_request` for several in one: they would count as one request. */
+export function understand(text: string): Understood {
+  const message = parsed(text)
+  if (Array.isArray(message)) throw new HoldfastError('invalid_request', 'the body is a batch; send one message at a time')
+  return {
+    method: Named.safeParse(message).data?.method ?? null,
+    cancels: Cancelled.safeParse(message).data?.params.requestId ?? null,
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The MCP server of one visit: what is offered, and calls, whose failures are results.
+ *
+ * [ingress] → tools → access → policy → sessions → sandboxes → guest → result
+ */
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { whileAllowed } from '../../rest/while-allowed.ts'
+import { outputProgress } from './output-progress.ts'
+import { toldResult } from './tool-offer.ts'
+import type { ToolOffer, ToolVisit, ToolWatch } from './tool-offer.ts'
+
+export interface ToolServerNeeds {
+  readonly release: string
+  /** For the system message of the model. */
+  readonly guidance: string
+  readonly offers: readonly ToolOffer[]
+}
+
+export function toolServer({ release, guidance, offers }: ToolServerNeeds, visit: ToolVisit): McpServer {
+  const mcp = new McpServer({ name: 'holdfast', version: release }, { capabilities: { tools: {} }, instructions: guidance })
+
+  async function called(name: string, input: unknown, watch: ToolWatch): Promise<CallToolResult> {
+    for (const offer of offers) {
+      const calling = offer.call(visit, name, input, watch)
+      if (calling !== null) return calling
+    }
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name.slice(0, 64)}'`)
+  }
+
+  mcp.server.setRequestHandler('tools/list', async () => {
+    try {
+      const lists = await Promise.all(offers.map((offer) => offer.list(visit)))
+      return { tools: lists.flat() }
+    } catch (error) {
+      throw new ProtocolError(ProtocolErrorCode.InternalError, visit.problemOf(error).title)
+    }
+  })
+  mcp.server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const { _meta: { progressToken: token } = {} } = mcpReq
+    const onOutput =
+      token === undefined
+        ? undefined
+        : outputProgress((progress, message) =>
+            mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress, message } }),
+          )
+    const call = visit.underWay(mcpReq.id)
+    const allowed = whileAllowed({ signal: AbortSignal.any([mcpReq.signal, call.signal]), recheck: visit.recheck })
+    try {
+      return await called(params.name, params.arguments ?? {}, { signal: allowed.signal, onOutput })
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error
+      const { title, code, hint } = visit.problemOf(error)
+      return toldResult({ ok: false, error: title, code, hint })
+    } finally {
+      allowed.release()
+      call.end()
+    }
+  })
+  return mcp
+}

@@ -1,0 +1,78 @@
+/**
+ * MCP servers in boxes, put together over the sessions that are there: which are configured, and which run.
+ *
+ * ingress → [mcp] → tools → access → policy → sessions → sandboxes → guest → result
+ *
+ * A part of the composition root.
+ */
+import { DEFAULT_TENANT_ID } from './access/principal.ts'
+import type { Sealing } from './home/sealing.ts'
+import { launchingServers } from './mcp/run/launch-server.ts'
+import { createMcpRuns } from './mcp/run/mcp-runs.ts'
+import type { McpRuns } from './mcp/run/mcp-runs.ts'
+import { releaseOwnBoxes } from './mcp/run/own-boxes.ts'
+import { placesOf } from './mcp/run/place.ts'
+import { createMcpServers } from './mcp/servers/mcp-servers.ts'
+import type { McpServerChange, McpServers } from './mcp/servers/mcp-servers.ts'
+import type { Pipelines } from './policy/pipelines.ts'
+import type { SessionMounts } from './policy/session-mounts.ts'
+import type { Sessions } from './sessions/sessions.ts'
+import type { Store } from './store/store.ts'
+import { errorText } from './telemetry/log.ts'
+import type { Log } from './telemetry/log.ts'
+
+export interface McpPlane {
+  readonly servers: McpServers
+  readonly runs: McpRuns
+  /** Goes on with what an earlier life of the server left; call it once. Nobody has to wait for it. */
+  recover(): void
+  /** Resolves when that is done, and what earlier changes ask for. */
+  settled(): Promise<void>
+  /** Lets go of what runs: it runs on. */
+  close(): Promise<void>
+}
+
+export interface McpPlaneNeeds {
+  readonly store: Store
+  readonly sealing: Sealing
+  readonly sessions: Sessions
+  readonly pipelines: Pipelines
+  readonly mounts: SessionMounts
+  readonly serverId: string
+  readonly clock: () => number
+  readonly log: Log
+}
+
+export function openMcpPlane({ store, sealing, sessions, pipelines, mounts, serverId, clock, log }: McpPlaneNeeds): McpPlane {
+  let following: Promise<void> = Promise.resolve()
+  const servers = createMcpServers({ store, sealing, clock, sharedTenantId: DEFAULT_TENANT_ID, onChange: follow })
+  const runs = createMcpRuns({
+    ...{ store, servers, sessions, serverId, clock, log },
+    placeOf: placesOf({ sessions, pipelines, mounts }),
+    launching: launchingServers({ store, sessions, mounts, clock, log }),
+  })
+
+  /** One after the other. */
+  function next(work: () => Promise<void>): void {
+    following = following.then(work).catch((error: unknown) => log.warn('mcp-change-not-followed', { error: errorText(error) }))
+  }
+
+  /** What runs by an older configuration ends. */
+  function follow(change: McpServerChange): void {
+    next(async () => {
+      await runs.retire(change)
+      await releaseOwnBoxes({ store, steering: sessions.steering, pipelines }, change)
+    })
+  }
+
+  return {
+    servers,
+    runs,
+    recover: () => next(() => runs.recover()),
+    settled: () => following,
+    async close() {
+      runs.close()
+      await following
+    },
+  }
+}

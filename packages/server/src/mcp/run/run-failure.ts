@@ -1,0 +1,83 @@
+/**
+ * Why an MCP server does not run: in which phase, what to do about it, and whether another try can help.
+ *
+ * ingress → [mcp] → tools → access → policy → sessions → sandboxes → guest → result
+ *
+ * Pure. The code stays the one of the failure itself.
+ */
+import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { ErrorCode } from '@holdfast/protocol'
+import type { McpPhase, McpRunError, McpScope } from '@holdfast/protocol/mcp'
+import { shown } from '../launch/progress.ts'
+
+export interface RunFailure {
+  readonly phase: McpPhase
+  readonly error: HoldfastError
+  readonly hint: string
+  /** Later, without anybody changing anything. */
+  readonly mayPass: boolean
+}
+
+export interface FailedRun {
+  readonly server: string
+  readonly scope: McpScope
+  readonly phase: McpPhase
+  /** The end of what it complained of. */
+  readonly stderr: string
+}
+
+/** There is no sandbox to be had at the moment. */
+const BOX_DOWN: ReadonlySet<ErrorCode> = new Set([
+  'backend_unavailable',
+  'session_unavailable',
+  'guest_unreachable',
+  'sandbox_gone',
+  'server_stopping',
+  'capacity_exhausted',
+])
+/** Those that pass, but not in the seconds of another try. */
+const SLOW_TO_PASS: ReadonlySet<ErrorCode> = new Set(['quota_exceeded', 'rate_limited', 'server_stopping', 'internal'])
+const TOLD_STDERR = 1_000
+
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  command_not_started: 'The program must be in the box: name an image that has it, or its path there; docs/mcp.md, "Where paths lead".',
+  session_incompatible: 'Leave the named fields out of `box`, or give the server a box of its own with the scope "tenant" or "pipeline".',
+  profile_locked: 'Leave the named fields out of `box`; the profile of these sessions decides about them.',
+}
+
+export function failureOf(cause: unknown, run: FailedRun): RunFailure {
+  const known = isHoldfastError(cause) ? cause : new HoldfastError('internal', 'something went wrong that should not have', {}, { cause })
+  const isBoxDown = BOX_DOWN.has(known.code) && isBeforeGreeting(run.phase)
+  const phase = isBoxDown ? 'box_unavailable' : run.phase
+  const hint = isBoxDown
+    ? `No sandbox can be had, and nothing is run outside of one. ${ERRORS[known.code].hint}`
+    : (HINTS[known.code] ?? ERRORS[known.code].hint)
+  return {
+    phase,
+    hint,
+    error: described(known, phase, hint, run),
+    mayPass: ERRORS[known.code].retry === 'after-delay' && !SLOW_TO_PASS.has(known.code),
+  }
+}
+
+export function failureView({ phase, error, hint }: RunFailure): McpRunError {
+  return { phase, code: error.code, message: error.message, hint }
+}
+
+function isBeforeGreeting(phase: McpPhase): boolean {
+  return phase === 'session_create' || phase === 'dep_install' || phase === 'process_start' || phase === 'relay_connect'
+}
+
+/** What a shared server complains of is for those who manage it: it may hold secrets that are not the caller's. */
+function described(known: HoldfastError, phase: McpPhase, hint: string, { server, scope, stderr }: FailedRun): HoldfastError {
+  const isOwn = scope === 'session'
+  const complaint = isOwn ? shown(stderr).trimEnd().slice(-TOLD_STDERR) : ''
+  const last = complaint.split('\n').at(-1)?.trim() ?? ''
+  const { output: _, ...details } = known.details
+  return new HoldfastError(
+    known.code,
+    `the MCP server ${JSON.stringify(server)}: ${known.message}${last === '' ? '' : ` (${last.slice(0, 300)})`}`,
+    { ...(isOwn ? known.details : details), phase, server, hint, ...(complaint === '' ? {} : { stderr: complaint }) },
+    { cause: known },
+  )
+}

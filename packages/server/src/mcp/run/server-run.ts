@@ -1,0 +1,256 @@
+/**
+ * One MCP server in one place: started once for all who ask, watched, and ended.
+ *
+ * ingress → [mcp] → tools → access → policy → sessions → sandboxes → guest → result
+ *
+ * Who asks while it starts waits for the same start, and whoever leaves does not end it. A failed start is tried again where that can
+ * help; then everybody who asks is told of it for a while, so that a server that cannot run is not started without end. One that ended
+ * is started by whoever asks next.
+ */
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import type { McpPhase, McpRunView } from '@holdfast/protocol/mcp'
+import { unlessAborted } from '../../sessions/waiting.ts'
+import type { ProcessLines } from '../../sessions/processes/process-lines.ts'
+import type { SessionRow } from '../../store/tables/sessions.ts'
+import type { Log } from '../../telemetry/log.ts'
+import { errorText } from '../../telemetry/log.ts'
+import type { McpServer } from '../servers/mcp-servers.ts'
+import type { SharedServer } from '../share/shared-server.ts'
+import { boxCaller } from './box-caller.ts'
+import type { Launched, LaunchServer, LaunchWish } from './launch-server.ts'
+import { listTools } from './list-tools.ts'
+import { pause } from './pause.ts'
+import type { Place } from './place.ts'
+import { failureOf, failureView } from './run-failure.ts'
+import type { RunFailure } from './run-failure.ts'
+import { createRunLog } from './run-log.ts'
+import type { RunLog } from './run-log.ts'
+import { processNameOf } from './process-name.ts'
+
+/** Between a failed start and the next. */
+export const RETRY_MS: readonly number[] = [2_000, 4_000, 8_000]
+/** For so long a failure is the answer. */
+const COOL_DOWN_MS = 30_000
+/** Whoever ran for so long has not failed to start. */
+const STEADY_MS = 60_000
+
+export interface ServerRun {
+  readonly server: McpServer
+  readonly place: Place
+  readonly log: RunLog
+  /** When somebody asked for it last. */
+  readonly usedAt: number
+  /** Nobody is connected and nothing is under way. */
+  readonly isUnused: boolean
+  readonly executionId: string | null
+  readonly session: SessionRow | null
+  open(caller: LaunchWish['caller'], place: Place, signal: AbortSignal): Promise<SharedServer>
+  /** Goes on with what an earlier life left running in this session. `false`: nothing of it runs. */
+  takeUp(session: SessionRow): Promise<boolean>
+  view(): Omit<McpRunView, 'pid'>
+  /** Ends what it started, and what is being started. */
+  stop(): Promise<void>
+  /** Lets go of it: it runs on. */
+  letGo(): void
+}
+
+export interface ServerRunNeeds {
+  readonly launching: LaunchServer
+  readonly clock: () => number
+  readonly log: Log
+  readonly retryMs?: readonly number[] | undefined
+  /** Its process, where it runs. */
+  end(run: ServerRun, session: SessionRow): Promise<void>
+  /** It ended without being asked to: what it left behind is ended too. */
+  afterEnd(run: ServerRun, session: SessionRow, executionId: string): Promise<void>
+}
+
+export function createServerRun(needs: ServerRunNeeds, server: McpServer, first: Place): ServerRun {
+  const { launching, clock, log, retryMs = RETRY_MS } = needs
+  const runLog = createRunLog(clock)
+  const over = new AbortController()
+  let place = first
+  let phase: McpPhase = 'session_create'
+  let state: McpRunView['state'] = 'starting'
+  let failure: RunFailure | null = null
+  let failedUntil = 0
+  let attempts = 0
+  /** Ends in a row that came soon after it was ready. */
+  let quickEnds = 0
+  let session = first.session
+  let lines: ProcessLines | null = null
+  let launched: Launched | null = null
+  let readyAt: number | null = null
+  let startedAt = clock()
+  let usedAt = clock()
+  let tools: number | null = null
+  let starting: Promise<SharedServer> | null = null
+
+  const wishOf = (caller: LaunchWish['caller'], firstWord: LaunchWish['firstWord']): LaunchWish => ({
+    ...{ server, place, caller, runLog, firstWord },
+    onPhase(next, found) {
+      phase = next
+      session = found ?? session
+    },
+    onLines: (opened) => (lines = opened),
+  })
+
+  function failed(cause: unknown): RunFailure {
+    const found = failureOf(cause, { server: server.name, scope: place.scope, phase, stderr: lines?.stderr ?? '' })
+    failure = found
+    attempts += 1
+    runLog.note(`${found.phase}: ${found.error.message}`)
+    if (over.signal.aborted) return found
+    log.warn('mcp-server-not-started', {
+      ...{ tenant: server.tenantId, server: server.name, session: session?.id, phase: found.phase, code: found.error.code, attempts },
+      ...(found.error.code === 'internal' ? { error: errorText(cause) } : {}),
+    })
+    return found
+  }
+
+  function giveUp({ error }: RunFailure): never {
+    state = 'failed'
+    failedUntil = clock() + COOL_DOWN_MS
+    throw error
+  }
+
+  /** From here on it is looked after by its own end. */
+  function ready(found: Launched): SharedServer {
+    const { shared } = found
+    launched = found
+    session = found.session
+    phase = 'runtime'
+    state = 'ready'
+    failure = null
+    attempts = 0
+    readyAt = clock()
+    startedAt = found.startedAt
+    runLog.note('ready')
+    void shared.ended.then((reason) => ended(found, reason))
+    listTools(shared).then(
+      (listed) => (tools = listed.length),
+      () => undefined,
+    )
+    return shared
+  }
+
+  async function ended(found: Launched, reason: HoldfastError): Promise<void> {
+    if (launched !== found || over.signal.aborted) return
+    launched = null
+    tools = null
+    // Let go of with the server itself, it runs on.
+    if (reason.code === 'server_stopping') return void (state = 'stopped')
+    const { status } = await found.lines.ended.catch(() => ({ status: 'lost' as const }))
+    void needs
+      .afterEnd(run, found.session, found.executionId)
+      .catch((error: unknown) => log.warn('mcp-server-not-cleared', { server: server.name, error: errorText(error) }))
+    if (status === 'cancelled' || status === 'lost') {
+      state = 'stopped'
+      return runLog.note('it was ended with its box, or by somebody')
+    }
+    quickEnds = readyAt !== null && clock() - readyAt < STEADY_MS ? quickEnds + 1 : 0
+    failed(reason)
+    state = 'failed'
+    if (quickEnds <= retryMs.length) return
+    quickEnds = 0
+    failedUntil = clock() + COOL_DOWN_MS
+  }
+
+  async function start(caller: LaunchWish['caller']): Promise<SharedServer> {
+    state = 'starting'
+    let firstWord: LaunchWish['firstWord'] = 'discover'
+    for (let attempt = 0; ; attempt += 1) {
+      lines = null
+      try {
+        return ready(await launching.launch(wishOf(caller, firstWord), over.signal))
+      } catch (cause) {
+        const found = failed(cause)
+        // Some servers of before end at a first word that they do not know.
+        if (phase === 'mcp_init' && isHoldfastError(cause, 'mcp_server_exited')) firstWord = 'initialize'
+        const waitMs = retryMs[attempt]
+        if (over.signal.aborted || !found.mayPass || waitMs === undefined) giveUp(found)
+        runLog.note(`it is tried again in ${waitMs / 1000} seconds`)
+        await pause(waitMs, over.signal)
+        if (over.signal.aborted) giveUp(found)
+      }
+    }
+  }
+
+  function once(work: () => Promise<SharedServer>): Promise<SharedServer> {
+    starting ??= work().finally(() => (starting = null))
+    // Those who wait for it are told; it may be nobody any more.
+    starting.catch(() => undefined)
+    return starting
+  }
+
+  const run: ServerRun = {
+    server,
+    log: runLog,
+    get place() {
+      return place
+    },
+    get usedAt() {
+      return usedAt
+    },
+    get isUnused() {
+      return starting === null && (launched === null || (launched.shared.counts.clients === 0 && launched.shared.counts.calls === 0))
+    },
+    get executionId() {
+      return launched?.executionId ?? null
+    },
+    get session() {
+      return session
+    },
+    async open(caller, asked, signal) {
+      usedAt = clock()
+      if (launched !== null && !launched.shared.isOver) return launched.shared
+      if (failure !== null && failedUntil > clock()) throw failure.error
+      place = asked
+      return unlessAborted(
+        once(() => start(caller)),
+        signal,
+      )
+    },
+    async takeUp(found) {
+      if (launched !== null) return true
+      try {
+        await once(async () => {
+          const taken = await launching.takeUp(wishOf(boxCaller(found.tenantId), 'discover'), found, over.signal)
+          if (taken === null) throw new HoldfastError('execution_ended', 'it does not run any more')
+          return ready(taken)
+        })
+        return true
+      } catch (error) {
+        state = 'stopped'
+        if (!isHoldfastError(error, 'execution_ended')) throw error
+        return false
+      }
+    },
+    view: () => ({
+      scope_key: place.scopeKey,
+      session_id: session?.id ?? null,
+      process: session === null ? null : processNameOf(server.name),
+      ...{ phase: failure?.phase ?? phase, state, attempts },
+      error: failure === null ? null : failureView(failure),
+      started_at: new Date(startedAt).toISOString(),
+      ready_at: readyAt === null ? null : new Date(readyAt).toISOString(),
+      protocol_version: launched?.handshake.protocolVersion ?? null,
+      server_info: launched === null ? null : { ...launched.handshake.serverInfo },
+      tools,
+      clients: launched?.shared.counts.clients ?? 0,
+    }),
+    async stop() {
+      over.abort()
+      launched?.shared.close(new HoldfastError('mcp_server_exited', 'the MCP server was stopped'))
+      await starting?.catch(() => undefined)
+      state = 'stopped'
+      launched = null
+      if (session !== null) await needs.end(run, session)
+    },
+    letGo() {
+      over.abort()
+      launched?.shared.close()
+    },
+  }
+  return run
+}
