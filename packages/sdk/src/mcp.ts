@@ -55,6 +55,9 @@ export interface McpRun {
   readonly pid: number | null
   readonly startedAt: string
   readonly readyAt: string | null
+  /** Whether it answered when it was asked last; `busy`: not, with a call under way. */
+  readonly health: 'answering' | 'busy' | 'silent' | null
+  readonly checkedAt: string | null
   readonly protocolVersion: string | null
   readonly serverInfo: Readonly<Record<string, unknown>> | null
   /** How many it offers. */

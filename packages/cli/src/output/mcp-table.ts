@@ -16,6 +16,7 @@ export const runColumns: readonly Column<McpRun>[] = [
   { title: 'FOR', of: ({ scopeKey }) => scopeKey, isFlexible: true },
   { title: 'STATE', of: ({ state }) => state },
   { title: 'PHASE', of: ({ phase }) => phase },
+  { title: 'HEALTH', of: ({ health }) => health ?? '-' },
   { title: 'SESSION', of: ({ sessionId }) => sessionId ?? '-' },
   { title: 'PID', of: ({ pid }) => (pid === null ? '-' : String(pid)) },
   { title: 'CLIENTS', of: ({ clients }) => String(clients) },

@@ -5,8 +5,10 @@ export { MCP_SCOPES, McpScope, McpServerConfig, McpToolChoice } from './server-c
 export type { McpServerConfigInput } from './server-config.ts'
 export { McpServerName } from './server-name.ts'
 export {
+  MCP_HEALTHS,
   MCP_PHASES,
   MCP_RUN_STATES,
+  McpHealth,
   McpPhase,
   McpRunError,
   McpRunState,

@@ -24,6 +24,11 @@ export const MCP_RUN_STATES = ['starting', 'ready', 'failed', 'stopped'] as cons
 export const McpRunState = z.enum(MCP_RUN_STATES)
 export type McpRunState = z.output<typeof McpRunState>
 
+/** `busy`: it did not answer, with a call under way. */
+export const MCP_HEALTHS = ['answering', 'busy', 'silent'] as const
+export const McpHealth = z.enum(MCP_HEALTHS)
+export type McpHealth = z.output<typeof McpHealth>
+
 export const McpRunError = z.object({ phase: McpPhase, code: z.string(), message: z.string(), hint: z.string() })
 export type McpRunError = z.output<typeof McpRunError>
 
@@ -43,6 +48,9 @@ export const McpRunView = z.object({
   pid: z.int().nullable(),
   started_at: z.iso.datetime(),
   ready_at: z.iso.datetime().nullable(),
+  /** What it made of the last question whether it is there; `null` where it is not ready. */
+  health: McpHealth.nullable(),
+  checked_at: z.iso.datetime().nullable(),
   protocol_version: z.string().nullable(),
   server_info: z.record(z.string(), z.unknown()).nullable(),
   /** How many it offers; `null` before it was asked. */

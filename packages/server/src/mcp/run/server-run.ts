@@ -17,6 +17,8 @@ import { errorText } from '../../telemetry/log.ts'
 import type { McpServer } from '../servers/mcp-servers.ts'
 import type { SharedServer } from '../share/shared-server.ts'
 import { boxCaller } from './box-caller.ts'
+import { HEALTH_RULES, watchHealth } from './health.ts'
+import type { Health, HealthRules } from './health.ts'
 import type { Launched, LaunchServer, LaunchWish } from './launch-server.ts'
 import { listTools } from './list-tools.ts'
 import { pause } from './pause.ts'
@@ -59,6 +61,7 @@ export interface ServerRunNeeds {
   readonly clock: () => number
   readonly log: Log
   readonly retryMs?: readonly number[] | undefined
+  readonly healthRules?: HealthRules | undefined
   /** Its process, where it runs. */
   end(run: ServerRun, session: SessionRow): Promise<void>
   /** It ended without being asked to: what it left behind is ended too. */
@@ -66,7 +69,7 @@ export interface ServerRunNeeds {
 }
 
 export function createServerRun(needs: ServerRunNeeds, server: McpServer, first: Place): ServerRun {
-  const { launching, clock, log, retryMs = RETRY_MS } = needs
+  const { launching, clock, log, retryMs = RETRY_MS, healthRules = HEALTH_RULES } = needs
   const runLog = createRunLog(clock)
   const over = new AbortController()
   let place = first
@@ -84,7 +87,10 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   let startedAt = clock()
   let usedAt = clock()
   let tools: number | null = null
+  let health: Health | null = null
   let starting: Promise<SharedServer> | null = null
+  /** What has to be over before it is started again. */
+  let clearing: Promise<void> = Promise.resolve()
 
   const wishOf = (caller: LaunchWish['caller'], firstWord: LaunchWish['firstWord']): LaunchWish => ({
     ...{ server, place, caller, runLog, firstWord },
@@ -126,6 +132,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     readyAt = clock()
     startedAt = found.startedAt
     runLog.note('ready')
+    health = watchHealth({ shared, clock, rules: healthRules, onSilent: () => silent(found) })
     void shared.ended.then((reason) => ended(found, reason))
     listTools(shared).then(
       (listed) => (tools = listed.length),
@@ -134,10 +141,29 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     return shared
   }
 
-  async function ended(found: Launched, reason: HoldfastError): Promise<void> {
-    if (launched !== found || over.signal.aborted) return
+  function forgetLaunched(): void {
     launched = null
     tools = null
+    health = null
+  }
+
+  /** It runs and says nothing: it is ended, and whoever asks next starts it anew. */
+  function silent(found: Launched): void {
+    if (launched !== found || over.signal.aborted) return
+    forgetLaunched()
+    const { error } = failed(
+      new HoldfastError('mcp_request_timed_out', `the MCP server was asked ${healthRules.questions} times and said nothing`),
+    )
+    state = 'failed'
+    found.shared.close(error)
+    clearing = needs.end(run, found.session).catch((cause: unknown) => {
+      log.warn('mcp-server-not-stopped', { server: server.name, error: errorText(cause) })
+    })
+  }
+
+  async function ended(found: Launched, reason: HoldfastError): Promise<void> {
+    if (launched !== found || over.signal.aborted) return
+    forgetLaunched()
     // Let go of with the server itself, it runs on.
     if (reason.code === 'server_stopping') return void (state = 'stopped')
     const { status } = await found.lines.ended.catch(() => ({ status: 'lost' as const }))
@@ -158,6 +184,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
 
   async function start(caller: LaunchWish['caller']): Promise<SharedServer> {
     state = 'starting'
+    await clearing
     let firstWord: LaunchWish['firstWord'] = 'discover'
     for (let attempt = 0; ; attempt += 1) {
       lines = null
@@ -234,6 +261,8 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       error: failure === null ? null : failureView(failure),
       started_at: new Date(startedAt).toISOString(),
       ready_at: readyAt === null ? null : new Date(readyAt).toISOString(),
+      health: health?.state ?? null,
+      checked_at: health === null ? null : new Date(health.checkedAt).toISOString(),
       protocol_version: launched?.handshake.protocolVersion ?? null,
       server_info: launched === null ? null : { ...launched.handshake.serverInfo },
       tools,
@@ -244,7 +273,8 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       launched?.shared.close(new HoldfastError('mcp_server_exited', 'the MCP server was stopped'))
       await starting?.catch(() => undefined)
       state = 'stopped'
-      launched = null
+      forgetLaunched()
+      await clearing
       if (session !== null) await needs.end(run, session)
     },
     letGo() {
