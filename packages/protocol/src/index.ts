@@ -51,7 +51,7 @@ export {
   WatchFilesQuery,
   WriteFileQuery,
 } from './files.ts'
-export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, ROLES, Subject } from './keys.ts'
+export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, OWN_SUBJECTS, ROLES, Subject } from './keys.ts'
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
 export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes, WorkspaceBytes } from './limits.ts'
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'

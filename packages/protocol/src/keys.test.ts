@@ -23,9 +23,12 @@ test.each(['alice', 'Алиса', '爱丽丝', 'a b', 'user@example.org', ' alic
   expect(Subject.parse(name)).toBe(name)
 })
 
-test.each(['', 'a\0b', 'a\nb', 'a\n', 'a\u0085', 'x'.repeat(256), '\ud800'])('%j may not be a subject', (name) => {
-  expect(Subject.safeParse(name).success).toBe(false)
-})
+test.each(['', 'holdfast:mcp', 'holdfast:', 'a\0b', 'a\nb', 'a\n', 'a\u0085', 'x'.repeat(256), '\ud800'])(
+  '%j may not be a subject',
+  (name) => {
+    expect(Subject.safeParse(name).success).toBe(false)
+  },
+)
 
 test('nobody is in more groups than a query can ask for', () => {
   const groups = Array.from({ length: 65 }, (_, index) => `g${index}`)

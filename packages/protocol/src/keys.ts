@@ -25,8 +25,15 @@ const Name = z
   .regex(/^\P{Cc}*$/u, { error: NAME_RULE })
   .refine((name) => name.isWellFormed(), { error: NAME_RULE })
 
+/** Of the server itself: nobody who comes from outside bears such a name, or is spoken for by it. */
+export const OWN_SUBJECTS = 'holdfast:'
+
 /** Who somebody is inside a tenant: the owner of sessions. */
-export const Subject = Name
+export const Subject = Name.refine((name) => !name.startsWith(OWN_SUBJECTS), {
+  error: `must not begin with "${OWN_SUBJECTS}", which is for the server itself`,
+})
+/** Whose something is that is looked for: also the server's own. */
+export const Owner = Name
 export const Group = Name
 export const Groups = z.array(Group, { error: 'must be a list of groups' }).max(MAXIMUM_GROUPS, {
   error: `must name at most ${MAXIMUM_GROUPS} groups`,

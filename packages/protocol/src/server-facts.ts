@@ -2,7 +2,7 @@
  * What a server offers, on the wire: its health, its backends, its scopes, and how much of everything somebody may have.
  */
 import { z } from 'zod'
-import { Subject } from './keys.ts'
+import { Owner } from './keys.ts'
 import { LANGUAGES, SCOPE_NAMES } from './scopes.ts'
 
 export const HealthView = z.object({ status: z.literal('ok'), backend: z.string(), version: z.string() })
@@ -56,7 +56,7 @@ export const ScopeList = z.object({
 export type ScopeList = z.output<typeof ScopeList>
 
 export const QuotasQuery = z.strictObject({
-  owner: Subject.optional().meta({ description: 'Another than the caller’s, for those who see the tenant.' }),
+  owner: Owner.optional().meta({ description: 'Another than the caller’s, for those who see the tenant.' }),
 })
 export const QuotaList = z.object({
   owner: z.string(),

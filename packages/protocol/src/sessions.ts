@@ -2,7 +2,7 @@
  * Sessions on the wire: what is asked for, what is told, and what may be done to one.
  */
 import { z } from 'zod'
-import { Group, Subject } from './keys.ts'
+import { Group, Owner, Subject } from './keys.ts'
 import { PagingShape } from './paging.ts'
 import { MOUNT_MODES, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ScopeRequest, SessionKey } from './scopes.ts'
@@ -103,7 +103,7 @@ export const ListSessionsQuery = z.strictObject({
     .pipe(z.array(z.enum(SESSION_STATES, { error: STATE_PROBLEM })).max(SESSION_STATES.length, { error: STATE_PROBLEM }))
     .optional()
     .meta({ description: 'One or more states, with commas.' }),
-  owner: Subject.optional(),
+  owner: Owner.optional(),
   key: SessionKey.optional(),
   sandbox: z
     .string()

@@ -9,7 +9,7 @@ import type { ErrorCode } from '@holdfast/protocol'
 import { McpServerConfig, McpServerList, McpServerName, McpServersDocument, McpServerView } from '@holdfast/protocol/mcp'
 import { z } from 'zod'
 import { authorize } from '../../access/authorize.ts'
-import type { McpServer, McpServers } from '../../mcp/servers/mcp-servers.ts'
+import type { By, McpServer, McpServers } from '../../mcp/servers/mcp-servers.ts'
 import { serverView } from './mcp-views.ts'
 import type { McpViewNeeds } from './mcp-views.ts'
 import { empty, json, route } from './route.ts'
@@ -26,11 +26,8 @@ const CHANGE_ERRORS: readonly ErrorCode[] = ['forbidden', 'quota_exceeded', 'ver
 export function mcpRoutes({ servers, ...needs }: McpRoutesNeeds): readonly Route[] {
   const view = (server: McpServer, entered: Entered) => serverView(needs, server, entered)
 
-  async function put(call: Entered & Visit, configs: Readonly<Record<string, McpServerConfig>>, ifMatch?: number) {
-    // What runs for every tenant is for those who administer them all.
-    if (Object.values(configs).some(({ scope }) => scope === 'shared')) authorize(call.principal, 'manage-tenants')
-    return servers.put(call.principal.tenantId, configs, by(call), ifMatch)
-  }
+  const put = (call: Entered & Visit, configs: Readonly<Record<string, McpServerConfig>>, ifMatch?: number) =>
+    servers.put(call.principal.tenantId, configs, by(call), ifMatch)
 
   return [
     route({
@@ -109,6 +106,13 @@ export function mcpRoutes({ servers, ...needs }: McpRoutesNeeds): readonly Route
   ]
 }
 
-function by({ caller, requestId, principal: { onBehalfOf } }: Entered & Visit) {
-  return { actor: caller.actor, requestId, ...(onBehalfOf === null ? {} : { onBehalfOf }) }
+function by({ caller, requestId, principal }: Entered & Visit): By {
+  const { onBehalfOf } = principal
+  return {
+    ...{ actor: caller.actor, requestId, ...(onBehalfOf === null ? {} : { onBehalfOf }) },
+    mayChange(scope) {
+      // What runs for every tenant is for those who administer them all.
+      if (scope === 'shared') authorize(principal, 'manage-tenants')
+    },
+  }
 }

@@ -40,5 +40,5 @@ export async function visibleRuns({ runs, reads }: McpViewNeeds, server: McpServ
 /** One that everybody shares is another tenant's: what it is told when it starts is that one's affair. */
 function foreignView(config: McpServer['config']): McpServerConfigView {
   const view = configView(config)
-  return { ...view, args: [], env_keys: [], cwd: null, box: { ...view.box, host_path: null, env_keys: [] } }
+  return { ...view, command: '', args: [], env_keys: [], cwd: null, box: { ...view.box, host_path: null, env_keys: [] } }
 }

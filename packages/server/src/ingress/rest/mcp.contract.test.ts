@@ -129,3 +129,37 @@ test('one that everybody shares is put by who administers all tenants, and shows
   expect((await get('/common/logs')).body).toEqual({ items: [] })
   expect((await get('/common/logs', keys.admin)).text).toContain('complaint at start')
 })
+
+test('nobody comes in by the name that boxes of servers belong to, so nobody runs commands there', async () => {
+  await put('alone', config({ scope: 'tenant', env: { TOKEN: 'x' } }))
+  expect(textOf(await call('alone', 'env', {}))).toBe('x')
+  const { session_id: box } = ((await get('/alone', keys.admin)).body['runs'] as { readonly session_id: string }[])[0] ?? {}
+  const service = await laboratory.keyOf({ subject: 'program', kind: 'service' })
+  const look = (headers: Readonly<Record<string, string>>) =>
+    laboratory.post(`/v1/sessions/${box}/exec`, { argv: ['env'] }, { key: service, headers })
+  expect(await look({ 'x-holdfast-on-behalf-of': 'ada' })).toMatchObject({ status: 404 })
+  expect(await look({ 'x-holdfast-on-behalf-of': 'holdfast:mcp' })).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
+  expect((await laboratory.post('/v1/keys', { name: 'k', subject: 'holdfast:mcp' })).status).toBe(400)
+  expect((await laboratory.send('/v1/sessions?owner=holdfast%3Amcp', { key: keys.admin })).text).toContain(String(box))
+})
+
+test('what everybody shares is changed and removed only by those who administer all tenants', async () => {
+  const shared = config({ scope: 'shared' })
+  expect(await laboratory.send('/v1/mcp/servers/everybodys', { method: 'PUT', body: shared })).toMatchObject({ status: 201 })
+  expect(await put('everybodys', config())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  const remove = (key?: string) =>
+    laboratory.send('/v1/mcp/servers/everybodys', { method: 'DELETE', ...(key === undefined ? {} : { key }) })
+  expect(await remove(keys.admin)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  expect((await get('/everybodys', keys.foreignMember)).status).toBe(200)
+  expect(await remove()).toMatchObject({ status: 204 })
+})
+
+test('why one that everybody shares does not start is for those who have it, and others learn its phase', async () => {
+  const body = config({ scope: 'shared', command: '/srv/secret-place/no-such-program' })
+  await laboratory.send('/v1/mcp/servers/broken', { method: 'PUT', body })
+  const foreign = await call('broken', 'pid', {}, keys.foreignMember)
+  expect(foreign.body).toMatchObject({ code: 'command_not_started', details: { phase: 'process_start' } })
+  expect(foreign.text).not.toContain('secret-place')
+  expect((await get('/broken', keys.foreign)).text).not.toContain('secret-place')
+  expect((await get('/broken/logs', keys.admin)).text).toContain('secret-place')
+})

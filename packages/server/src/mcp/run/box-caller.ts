@@ -5,10 +5,11 @@
  *
  * Whoever asks is let in before; this one never decides who may.
  */
+import { OWN_SUBJECTS } from '@holdfast/protocol'
 import type { Caller, SessionVerb } from '../../sessions/caller.ts'
 
-/** Subjects of tokens and of keys for people never begin so. */
-export const BOX_OWNER = 'holdfast:mcp'
+/** No key, no token and nobody who is spoken for has such a name. */
+export const BOX_OWNER = `${OWN_SUBJECTS}mcp`
 
 const VERBS: ReadonlySet<SessionVerb> = new Set(['read', 'read-output', 'exec', 'files', 'resume', 'release'])
 

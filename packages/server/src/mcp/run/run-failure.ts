@@ -12,7 +12,10 @@ import { shown } from '../launch/progress.ts'
 
 export interface RunFailure {
   readonly phase: McpPhase
+  /** For whoever asked for it. */
   readonly error: HoldfastError
+  /** For those who have it, and its log. */
+  readonly reason: string
   readonly hint: string
   /** Later, without anybody changing anything. */
   readonly mayPass: boolean
@@ -40,7 +43,7 @@ const SLOW_TO_PASS: ReadonlySet<ErrorCode> = new Set(['quota_exceeded', 'rate_li
 const TOLD_STDERR = 1_000
 
 const HINTS: Partial<Record<ErrorCode, string>> = {
-  command_not_started: 'The program must be in the box: name an image that has it, or its path there; docs/mcp.md, "Where paths lead".',
+  command_not_started: 'The program must be in the box: name an image that has it, or its path there; docs/mcp.md, "Paths in the box".',
   session_incompatible: 'Leave the named fields out of `box`, or give the server a box of its own with the scope "tenant" or "pipeline".',
   profile_locked: 'Leave the named fields out of `box`; the profile of these sessions decides about them.',
 }
@@ -52,16 +55,16 @@ export function failureOf(cause: unknown, run: FailedRun): RunFailure {
   const hint = isBoxDown
     ? `No sandbox can be had, and nothing is run outside of one. ${ERRORS[known.code].hint}`
     : (HINTS[known.code] ?? ERRORS[known.code].hint)
+  const reason = reasonOf(known, run)
   return {
-    phase,
-    hint,
-    error: described(known, phase, hint, run),
+    ...{ phase, hint, reason },
+    error: run.scope === 'shared' ? bare(known, phase, hint, run) : described(known, reason, { ...run, phase, hint }),
     mayPass: ERRORS[known.code].retry === 'after-delay' && !SLOW_TO_PASS.has(known.code),
   }
 }
 
-export function failureView({ phase, error, hint }: RunFailure): McpRunError {
-  return { phase, code: error.code, message: error.message, hint }
+export function failureView({ phase, error, reason, hint }: RunFailure): McpRunError {
+  return { phase, code: error.code, message: reason, hint }
 }
 
 function isBeforeGreeting(phase: McpPhase): boolean {
@@ -69,15 +72,25 @@ function isBeforeGreeting(phase: McpPhase): boolean {
 }
 
 /** What a shared server complains of is for those who manage it: it may hold secrets that are not the caller's. */
-function described(known: HoldfastError, phase: McpPhase, hint: string, { server, scope, stderr }: FailedRun): HoldfastError {
-  const isOwn = scope === 'session'
-  const complaint = isOwn ? shown(stderr).trimEnd().slice(-TOLD_STDERR) : ''
-  const last = complaint.split('\n').at(-1)?.trim() ?? ''
+function complaintOf({ scope, stderr }: FailedRun): string {
+  return scope === 'session' ? shown(stderr).trimEnd().slice(-TOLD_STDERR) : ''
+}
+
+function reasonOf(known: HoldfastError, run: FailedRun): string {
+  const last = complaintOf(run).split('\n').at(-1)?.trim() ?? ''
+  return `the MCP server ${JSON.stringify(run.server)}: ${known.message}${last === '' ? '' : ` (${last.slice(0, 300)})`}`
+}
+
+function described(known: HoldfastError, reason: string, run: FailedRun & Pick<RunFailure, 'hint'>): HoldfastError {
+  const { phase, server, hint, scope } = run
+  const complaint = complaintOf(run)
   const { output: _, ...details } = known.details
-  return new HoldfastError(
-    known.code,
-    `the MCP server ${JSON.stringify(server)}: ${known.message}${last === '' ? '' : ` (${last.slice(0, 300)})`}`,
-    { ...(isOwn ? known.details : details), phase, server, hint, ...(complaint === '' ? {} : { stderr: complaint }) },
-    { cause: known },
-  )
+  const told = { ...(scope === 'session' ? known.details : details), phase, server, hint }
+  return new HoldfastError(known.code, reason, { ...told, ...(complaint === '' ? {} : { stderr: complaint }) }, { cause: known })
+}
+
+/** Whoever asks may be of another tenant, to whom paths, images and what an installer printed are not shown. */
+function bare(known: HoldfastError, phase: McpPhase, hint: string, { server }: FailedRun): HoldfastError {
+  const message = `the MCP server ${JSON.stringify(server)} does not run (${phase}); those who have it find the reason in its log`
+  return new HoldfastError(known.code, message, { phase, server, hint }, { cause: known })
 }

@@ -105,7 +105,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     const found = failureOf(cause, { server: server.name, scope: place.scope, phase, stderr: lines?.stderr ?? '' })
     failure = found
     attempts += 1
-    runLog.note(`${found.phase}: ${found.error.message}`)
+    runLog.note(`${found.phase}: ${found.reason}`)
     if (over.signal.aborted) return found
     log.warn('mcp-server-not-started', {
       ...{ tenant: server.tenantId, server: server.name, session: session?.id, phase: found.phase, code: found.error.code, attempts },

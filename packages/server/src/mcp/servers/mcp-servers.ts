@@ -8,7 +8,7 @@
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { MAXIMUM_MCP_SERVERS } from '@holdfast/protocol/mcp'
-import type { McpServerConfig } from '@holdfast/protocol/mcp'
+import type { McpScope, McpServerConfig } from '@holdfast/protocol/mcp'
 import type { Sealing } from '../../home/sealing.ts'
 import { appendTenantAudit } from '../../sessions/audit/tenant-audit.ts'
 import type { AuditRecord } from '../../sessions/audit/audit-record.ts'
@@ -29,7 +29,10 @@ export interface McpServer extends Omit<McpServerRow, 'config'> {
 }
 
 /** Who does it, for the audit. */
-export type By = Pick<AuditRecord, 'actor' | 'onBehalfOf' | 'requestId'>
+export interface By extends Pick<AuditRecord, 'actor' | 'onBehalfOf' | 'requestId'> {
+  /** Throws where this one may not change a server of that scope, whether it has that scope or is to get it. */
+  mayChange?(scope: McpScope): void
+}
 
 export interface McpServers {
   /** With those of the default tenant that everybody shares; in the order of their names. */
@@ -69,8 +72,9 @@ export interface McpServerChange {
 export function createMcpServers({ store, sealing, clock, sharedTenantId, onChange }: McpServersNeeds): McpServers {
   const opened = rememberedConfigs(sealing)
 
-  async function write(transaction: Transaction, tenantId: string, action: string, name: string, by: By): Promise<void> {
+  async function write(transaction: Transaction, tenantId: string, action: string, name: string, who: By): Promise<void> {
     const resource = { type: 'mcp_server', id: name }
+    const { mayChange: _, ...by } = who
     await appendTenantAudit(transaction, tenantId, { ...by, action, resource, decision: 'allow', outcome: 'success' }, clock())
   }
 
@@ -91,6 +95,7 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
   ): Promise<PutServer> {
     const { tenantId, name, config, by } = wish
     const before = await lockMcpServer(transaction, tenantId, name)
+    if (before !== null) by.mayChange?.(before.scope)
     checkVersion(before, ifVersion)
     const row: McpServerRow = {
       ...{ tenantId, name, scope: config.scope, config: sealConfig(sealing, wish, config), version: (before?.version ?? 0) + 1 },
@@ -127,7 +132,10 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
     },
     async put(tenantId, configs, by, ifVersion) {
       const wishes = Object.entries(configs)
-      for (const [name, { scope }] of wishes) if (scope === 'shared' && tenantId !== sharedTenantId) throw notShared(name)
+      for (const [name, { scope }] of wishes) {
+        by.mayChange?.(scope)
+        if (scope === 'shared' && tenantId !== sharedTenantId) throw notShared(name)
+      }
       const put = await store.write(async (transaction) => {
         const done: PutServer[] = []
         for (const [name, config] of wishes) done.push(await putOne(transaction, { tenantId, name, config, by }, ifVersion))
@@ -146,6 +154,7 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
       const removed = await store.write(async (transaction) => {
         const before = await lockMcpServer(transaction, tenantId, name)
         if (before === null) throw noSuchServer(name)
+        by.mayChange?.(before.scope)
         checkVersion(before, ifVersion)
         if (!(await deleteMcpServer(transaction, before))) throw changedUnderLock(name)
         await write(transaction, tenantId, 'mcp-server.remove', name, by)
