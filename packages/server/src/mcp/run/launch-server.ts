@@ -123,6 +123,7 @@ export function launchingServers({ store, sessions, mounts, clock, log }: Launch
     const said = known === null ? undefined : knownHandshake(known.handshake)
     const shared = shareServer({
       ...{ lines, clientInfo: CLIENT, clock, log, onLog: runLog.printed, firstWord: wish.firstWord },
+      keepsLogsApart: place.scope !== 'session',
       limits: { handshakeMs: server.config.box.startup_timeout_sec * 1000 },
       ...(said === undefined ? {} : { known: said }),
     })

@@ -3,8 +3,8 @@
  *
  * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
  *
- * On a stdio server's pipe nothing says which call such a request belongs to. So it goes to a client only when all calls under way are that
- * one's, and the client said that it can answer; else the server is told no. Nobody is ever asked on behalf of somebody else.
+ * On a stdio server's pipe nothing says which call such a request belongs to. So it goes to a client only when all calls that the server
+ * may be at are that one's, and the client said that it can answer; else the server is told no. Nobody is asked on behalf of somebody else.
  */
 import { INTERNAL_ERROR, isObject, METHOD_NOT_FOUND } from './message.ts'
 import type { JsonObject, Reply, RpcId, RpcRequest } from './message.ts'
@@ -36,14 +36,14 @@ interface Asked {
   readonly takenBack: AbortController
 }
 
-export function createAsking(needs: { underWay(): Iterable<Call>; clientOf(client: object): AskedClient | undefined }): Asking {
+export function createAsking(needs: { sole(): Call | null; clientOf(client: object): AskedClient | undefined }): Asking {
   const asked = new Map<RpcId, Asked>()
 
   async function ask({ id, method, params }: RpcRequest): Promise<Reply> {
     if (method === 'ping') return { result: {} }
     const capability = Object.hasOwn(CAPABILITY_OF, method) ? CAPABILITY_OF[method] : undefined
     if (capability === undefined) return refusal(METHOD_NOT_FOUND, `clients are not asked for ${method.slice(0, 100)}`)
-    const call = onlyCall(needs.underWay())
+    const call = needs.sole()
     if (call === null) return refusal(INTERNAL_ERROR, `${method} belongs to no single call under way, so no client can be asked`)
     const { client, options, over } = call
     const known = client === null ? undefined : needs.clientOf(client)
@@ -73,17 +73,6 @@ export function createAsking(needs: { underWay(): Iterable<Call>; clientOf(clien
       if (typeof requestId === 'string' || typeof requestId === 'number') asked.get(requestId)?.takenBack.abort()
     },
   }
-}
-
-/** The newest call, when all of them are one client's. */
-function onlyCall(calls: Iterable<Call>): Call | null {
-  let only: Call | null = null
-  for (const call of calls) {
-    if (call.client === null) continue
-    if (only !== null && only.client !== call.client) return null
-    only = call
-  }
-  return only
 }
 
 function whenAborted(signal: AbortSignal): Promise<Reply> {

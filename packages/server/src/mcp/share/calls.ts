@@ -7,6 +7,7 @@
  * last two cases the server is told.
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { forsakenCalls } from './forsaken-calls.ts'
 import type { ShareLimits } from './limits.ts'
 import { isId, metaOf, notificationText, requestText } from './message.ts'
 import type { JsonObject, Reply, RpcId } from './message.ts'
@@ -33,7 +34,8 @@ export interface Calls {
   answered(id: RpcId, reply: Reply): boolean
   failed(id: number, error: HoldfastError): boolean
   progressed(params: JsonObject): void
-  underWay(): Iterable<Call>
+  /** The newest call, when all that the server may be at are one client's: also those that nobody waits for any more. */
+  sole(): Call | null
   /** This client waits for nothing any more. */
   leave(client: object): void
   failAll(error: HoldfastError): void
@@ -45,6 +47,7 @@ const FIRST_WORDS: ReadonlySet<string> = new Set(['initialize', 'server/discover
 export function createCalls(needs: { readonly outgoing: Outgoing; readonly limits: ShareLimits; readonly firstId: number }): Calls {
   const { outgoing, limits, firstId } = needs
   const open = new Map<RpcId, OpenCall>()
+  const forsaken = forsakenCalls({ keptMs: limits.requestMs, maximum: limits.calls })
   let lastId = firstId - 1
 
   const nextId = () => (lastId += 1)
@@ -77,6 +80,7 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
     } finally {
       signal?.removeEventListener('abort', onLeft)
       open.delete(id)
+      if (!opened.isAnswered && client !== null) forsaken.add(id, client)
     }
   }
 
@@ -89,7 +93,7 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
     answered(id, reply) {
       const found = open.get(id)
       found?.settle(reply)
-      return found !== undefined
+      return found !== undefined || forsaken.answered(id)
     },
     failed(id, error) {
       const found = open.get(id)
@@ -100,7 +104,15 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
       const { progressToken } = params
       if (isId(progressToken)) open.get(progressToken)?.progressed(params)
     },
-    underWay: () => open.values(),
+    sole() {
+      let sole: Call | null = null
+      for (const found of open.values()) {
+        if (found.client === null) continue
+        if (sole !== null && sole.client !== found.client) return null
+        sole = found
+      }
+      return sole?.client != null && forsaken.isOfOthersThan(sole.client) ? null : sole
+    },
     leave(client) {
       for (const [id, found] of open) if (found.client === client) giveUp(id, found, left())
     },

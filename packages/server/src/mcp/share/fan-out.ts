@@ -3,8 +3,8 @@
  *
  * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
  *
- * That a list changed is for everybody; that a resource changed for its subscribers; a log line for those who listen from its level on.
- * Anything else is for the one client whose calls are under way, or for nobody.
+ * That a list changed is for everybody; that a resource changed for its subscribers; a log line for those who listen from its level on, as
+ * long as all are of one conversation. Anything else is for the one client whose calls the server is at, or for nobody.
  */
 import type { Call } from './open-call.ts'
 import { concerns } from './log-levels.ts'
@@ -21,13 +21,22 @@ export interface FanOutNeeds {
   /** What the server is set to. */
   readonly level: () => Level | null
   isSubscribed(client: object, uri: string): boolean
-  underWay(): Iterable<Call>
+  sole(): Call | null
+  /** What it logs may be of somebody's call, and others are not to read it. */
+  readonly keepsLogsApart: boolean
 }
 
-export function createFanOut({ clients, level, isSubscribed, underWay }: FanOutNeeds): { tell(notification: RpcNotification): void } {
+export function createFanOut(needs: FanOutNeeds): { tell(notification: RpcNotification): void } {
+  const { clients, level, isSubscribed, sole, keepsLogsApart } = needs
+
+  function* alone(): Generator<Hearer, void, void> {
+    const client = sole()?.client ?? null
+    for (const found of clients()) if (found === client) yield found
+  }
+
   function* concerned({ method, params }: RpcNotification): Generator<Hearer, void, void> {
     if (method === 'notifications/message') {
-      for (const client of clients()) if (concerns(client.level, level(), params?.['level'])) yield client
+      for (const client of keepsLogsApart ? alone() : clients()) if (concerns(client.level, level(), params?.['level'])) yield client
       return
     }
     if (method === 'notifications/resources/updated') {
@@ -35,10 +44,7 @@ export function createFanOut({ clients, level, isSubscribed, underWay }: FanOutN
       for (const client of clients()) if (typeof uri === 'string' && isSubscribed(client, uri)) yield client
       return
     }
-    if (method.endsWith('/list_changed')) return yield* clients()
-    const callers = new Set([...underWay()].map(({ client }) => client).filter((client) => client !== null))
-    if (callers.size !== 1) return
-    for (const client of clients()) if (callers.has(client)) yield client
+    yield* method.endsWith('/list_changed') ? clients() : alone()
   }
 
   return {

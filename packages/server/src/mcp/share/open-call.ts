@@ -48,6 +48,7 @@ export class OpenCall implements Call {
   readonly #timer: NodeJS.Timeout
   #over: AbortController | null = null
   #isOver = false
+  #isAnswered = false
 
   constructor({ client, options, token, timeoutMs, onTimeout }: OpenCallNeeds) {
     this.client = client
@@ -64,6 +65,11 @@ export class OpenCall implements Call {
     return this.#isOver
   }
 
+  /** By the server itself. */
+  get isAnswered(): boolean {
+    return this.#isAnswered
+  }
+
   get over(): AbortSignal {
     this.#over ??= new AbortController()
     if (this.#isOver) this.#over.abort()
@@ -71,6 +77,7 @@ export class OpenCall implements Call {
   }
 
   settle(reply: Reply): void {
+    this.#isAnswered = true
     this.#end()
     this.#outcome.resolve(reply)
   }

@@ -224,6 +224,47 @@ describe('a legacy server, shared', () => {
     expect(textOf(await call(one, 'ask', {}, { onRequest }))).toContain('no single call')
   })
 
+  test('asks nobody while it may still be at a call that its client has left', async () => {
+    // Sleeps on when it is told that a call is cancelled, and asks then.
+    const program = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params, result, error } = JSON.parse(line)
+      const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+      if (method === 'initialize')
+        return say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } } })
+      if (method === 'notifications/cancelled') {
+        say({ method: 'notifications/custom', params: { of: 'the one who left' } })
+        return say({ id: 'q', method: 'elicitation/create', params: { message: 'of the one who left' } })
+      }
+      if (id === 'q') return say({ id: global.waiting, result: { asked: error ?? result } })
+      if (params?.name === 'wait') global.waiting = id
+    })`
+    const server = share(childLines(['-e', program]), { firstWord: 'initialize' })
+    const [leaver, other] = [connect(server), connect(server, { capabilities: { elicitation: {} } })]
+    call(leaver, 'hang').catch(() => {})
+    const asked: unknown[] = []
+    const onRequest = async (request: unknown) => {
+      asked.push(request)
+      return { result: {} }
+    }
+    await expect.poll(() => server.counts.calls).toBe(1)
+    const waiting = call(other, 'wait', {}, { onRequest })
+    await expect.poll(() => server.counts.calls).toBe(2)
+    leaver.close()
+    expect(await waiting).toMatchObject({ result: { asked: { message: expect.stringContaining('no single call') } } })
+    expect([asked, other.heard]).toEqual([[], []])
+  })
+
+  test('whose clients are of several conversations tells its log lines to the one whose calls alone it is at', async () => {
+    const server = share(everythingLines('legacy'), { keepsLogsApart: true })
+    const [one, other] = [connect(server), connect(server)]
+    await other.request({ method: 'logging/setLevel', params: { level: 'debug' } })
+    await call(one, 'notify', { count: 3 })
+    expect([one.heard.length, other.heard.length]).toEqual([3, 0])
+    call(other, 'hang').catch(() => {})
+    await call(one, 'notify', { count: 3 })
+    expect([one.heard.length, other.heard.length]).toEqual([3, 0])
+  })
+
   test('that does not answer initialize fails in time', async () => {
     const lines = childLines(['-e', 'process.stdin.resume()'])
     const server = share(lines, { limits: { probeMs: 50, handshakeMs: 50 } })

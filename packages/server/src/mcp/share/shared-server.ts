@@ -40,6 +40,8 @@ export interface ShareNeeds {
   readonly onLog: (line: string) => void
   /** `initialize`, for a server that ended at another first word. */
   readonly firstWord?: 'discover' | 'initialize'
+  /** Its clients are of several conversations: what it logs is told only to the one whose calls alone it is at. */
+  readonly keepsLogsApart?: boolean
   /** The process was greeted before, by somebody who is gone, and said this. */
   readonly known?: Handshake
 }
@@ -71,12 +73,12 @@ const ASKABLE: JsonObject = { sampling: {}, elicitation: { form: {}, url: {} }, 
 const MAXIMUM_LOG_CHARACTERS = 8192
 
 export function shareServer(needs: ShareNeeds): SharedServer {
-  const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known } = needs
+  const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known, keepsLogsApart = false } = needs
   const limits: ShareLimits = { ...SHARE_LIMITS, ...needs.limits }
   const outgoing = outgoingTo({ lines, maximumBytes: limits.waitingBytes, onDoubt })
   // Ids of somebody before us may still be answered.
   const calls = createCalls({ outgoing, limits, firstId: known === undefined ? 1 : clock() })
-  const asking = createAsking({ underWay: calls.underWay, clientOf: (client) => clients.find(client) })
+  const asking = createAsking({ sole: calls.sole, clientOf: (client) => clients.find(client) })
   const ended = Promise.withResolvers<HoldfastError>()
   let over: HoldfastError | null = null
   let dialect: Dialect | null = null
@@ -106,7 +108,8 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     clients: clients.all,
     level: () => clients.level,
     isSubscribed: clients.isSubscribed,
-    underWay: calls.underWay,
+    sole: calls.sole,
+    keepsLogsApart,
   })
 
   /** Whoever waits may wait for an answer to what never arrived. */
