@@ -68,7 +68,7 @@ export function gatewayRoutes({ gateway, targetOf }: GatewayRoutesNeeds): readon
       summary: 'Send a message to an MCP server in a box',
       body: new ByteContent('application/json'),
       answers: { 200: bytes('application/json', 'The answer, as JSON or as a stream of messages'), 202: empty('Taken; it has no answer') },
-      errors: ['payload_too_large'],
+      errors: ['payload_too_large', 'capacity_exhausted'],
       handle: (call) => handle('POST', call, call.body),
     }),
     route({

@@ -180,6 +180,66 @@ describe('the gateway', () => {
     ).toBe(10)
   })
 
+  test('keeps of what a client is asked that does not read only so much', async () => {
+    // Asks and takes it back, over and over, with much to say.
+    const program = `let n = 0
+    const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+    const ask = () => {
+      say({ id: 'q' + (n += 1), method: 'elicitation/create', params: { message: 'x'.repeat(100000) } })
+      say({ method: 'notifications/cancelled', params: { requestId: 'q' + n } })
+    }
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, error } = JSON.parse(line)
+      if (method === 'initialize')
+        return say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } } })
+      if (method === 'tools/call') { global.call = id; ask() }
+      if (method === undefined && n < 300) ask()
+      else if (method === undefined) say({ id: global.call, result: { last: error?.message } })
+    })`
+    const share = { firstWord: 'initialize' } as const
+    await using laboratory = await openLaboratory({ share, lines: () => childLines(['-e', program]), limits: { waitingBytes: 500_000 } })
+    const first = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'x', version: '1' } }
+    const begun = await post(laboratory.url, { jsonrpc: '2.0', id: 1, method: 'initialize', params: first })
+    await begun.text()
+    const session = { 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+    const call = await post(laboratory.url, { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'x' } }, session)
+    await expect.poll(() => laboratory.server.counts.calls, { timeout: 10_000 }).toBe(0)
+    const asked = (await call.text()).match(/elicitation/g)?.length
+    expect(asked).toBeGreaterThan(0)
+    expect(asked).toBeLessThan(300)
+  })
+
+  test('lets one who asks have so much at once, whichever conversations it names', async () => {
+    const limits = { callsPerVisitor: 2, listenersPerVisitor: 1, listeners: 10, firstBytes: 1_000 }
+    await using laboratory = await openLaboratory({ era: 'modern', limits })
+    const client = await modernClient(laboratory.url)
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const headersOf = (method: string) => ({ 'mcp-protocol-version': '2026-07-28', 'mcp-method': method })
+    const listening = (conversation: string, more = '') => {
+      const params = { notifications: { toolsListChanged: true }, more, _meta: meta }
+      const message = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }
+      return post(`${laboratory.url}?session=${conversation}`, message, headersOf('subscriptions/listen'))
+    }
+    const both = await Promise.all([listening('a'), listening('b')])
+    const types = both.map((response) => response.headers.get('content-type'))
+    expect(types.toSorted()).toEqual(['application/json', 'text/event-stream'])
+    await Promise.all(both.map((response) => response.body?.cancel()))
+    await expect.poll(() => laboratory.gateway.counts.listeners).toBe(0)
+    expect((await listening('c', 'x'.repeat(1_000))).status).toBe(400)
+    const leave = new AbortController()
+    for (const _ of [1, 2]) client.callTool({ name: 'hang', arguments: {} }, { signal: leave.signal }).catch(() => {})
+    await expect.poll(() => laboratory.server.counts.calls).toBe(2)
+    const list = { jsonrpc: '2.0', id: 3, method: 'tools/list', params: { _meta: meta } }
+    expect((await post(laboratory.url, list, headersOf('tools/list'))).status).toBe(429)
+    leave.abort()
+    await expect.poll(async () => (await post(laboratory.url, list, headersOf('tools/list'))).status).toBe(200)
+    await client.close()
+  })
+
   test('hides and refuses tools by its rules', async () => {
     await using laboratory = await openLaboratory({ tools: { allow: ['e*', 'seen', 'big'], deny: ['b*'] } })
     const [before, now] = [await legacyClient(laboratory.url), await modernClient(laboratory.url)]

@@ -5,6 +5,7 @@
  *
  * Whoever comes here has come in already. What is asked for decides the era, not who asks: both can share one server, of either era.
  */
+import { exchanges } from './http/exchange.ts'
 import { createListenStreams } from './http/listen-streams.ts'
 import type { GatewayTarget, GatewayVisit } from './http/gateway-visit.ts'
 import { refuse } from './http/json-response.ts'
@@ -13,6 +14,7 @@ import { createLegacySessions } from './http/legacy-sessions.ts'
 import { GATEWAY_LIMITS } from './http/limits.ts'
 import type { GatewayLimits } from './http/limits.ts'
 import { modernDoor } from './http/modern-door.ts'
+import { outboxes } from './http/outbox.ts'
 import { readMessage } from './http/read-body.ts'
 
 export interface GatewayNeeds {
@@ -23,7 +25,7 @@ export interface GatewayNeeds {
 }
 
 export interface McpGateway {
-  /** Throws `payload_too_large`; what concerns the server is answered in the protocol. */
+  /** Throws `payload_too_large` and `capacity_exhausted`; what concerns the server is answered in the protocol. */
   handle(visit: GatewayVisit, target: GatewayTarget): Promise<Response>
   readonly counts: { readonly sessions: number; readonly listeners: number }
   close(): void
@@ -33,10 +35,12 @@ const SWEEP_MS = 60_000
 
 export function mcpGateway({ clock, newId, limits: wished = {} }: GatewayNeeds): McpGateway {
   const limits = { ...GATEWAY_LIMITS, ...wished }
-  const sessions = createLegacySessions({ limits, clock, newId })
-  const listenStreams = createListenStreams(limits)
-  const legacy = legacyDoor({ limits, sessions })
-  const modern = modernDoor({ limits, listenStreams })
+  const newOutbox = outboxes(limits)
+  const sessions = createLegacySessions({ limits, clock, newId, newOutbox })
+  const listenStreams = createListenStreams({ limits, newOutbox })
+  const openExchange = exchanges({ limits, newOutbox })
+  const legacy = legacyDoor({ sessions, openExchange, keepAliveMs: limits.keepAliveMs })
+  const modern = modernDoor({ listenStreams, openExchange })
   const sweeping = setInterval(() => sessions.sweep(), SWEEP_MS)
   sweeping.unref()
 
@@ -44,7 +48,7 @@ export function mcpGateway({ clock, newId, limits: wished = {} }: GatewayNeeds):
     async handle(visit, target) {
       if (visit.method === 'GET') return legacy.get(visit, target)
       if (visit.method === 'DELETE') return legacy.delete(visit, target)
-      const read = await readMessage(visit, limits.bodyBytes)
+      const read = await readMessage(visit, limits)
       if (read.kind === 'refused') return refuse(visit, read.refusal, read.id)
       return read.kind === 'modern' ? modern(visit, target, read.message) : legacy.post(visit, target, read.message)
     },

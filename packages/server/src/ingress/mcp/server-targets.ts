@@ -37,7 +37,11 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       await servers.get(tenantId, name)
       const { target, pipeline } = askedFor(conversation, rules)
       const where = target === null ? null : 'id' in target ? target.id : target.key.keyHash
-      return { holder: JSON.stringify([tenantId, subject, name, where, pipeline ?? null]), open: opening({ caller, conversation }, name) }
+      return {
+        visitor: JSON.stringify([tenantId, subject]),
+        holder: JSON.stringify([tenantId, subject, name, where, pipeline ?? null]),
+        open: opening({ caller, conversation }, name),
+      }
     },
     async servers(visit) {
       const { conversation, principal } = visit

@@ -59,6 +59,8 @@ interface Connected extends Hearer {
 }
 
 const DONE: Reply = { result: {} }
+const MAXIMUM_URI = 8_192
+const NO_URI = `uri: must be text of at most ${MAXIMUM_URI} characters`
 /** What the server was told once is not told again, and what concerns one client of many is not for it. */
 const KEPT: ReadonlySet<string> = new Set(['notifications/initialized', 'notifications/cancelled', 'notifications/roots/list_changed'])
 
@@ -89,10 +91,8 @@ export function createSharedClients({ calls, asking, ready, limits, notify }: Sh
       client.level = level
       return settleLevel()
     },
-    'resources/subscribe': async (client, { uri }) =>
-      typeof uri === 'string' ? subscriptions.subscribe(client, uri) : invalid('uri: must be a string'),
-    'resources/unsubscribe': async (client, { uri }) =>
-      typeof uri === 'string' ? subscriptions.unsubscribe(client, uri) : invalid('uri: must be a string'),
+    'resources/subscribe': async (client, { uri }) => (isUri(uri) ? subscriptions.subscribe(client, uri) : invalid(NO_URI)),
+    'resources/unsubscribe': async (client, { uri }) => (isUri(uri) ? subscriptions.unsubscribe(client, uri) : invalid(NO_URI)),
   }
 
   function connect(listener: ClientListener): SharedClient {
@@ -147,6 +147,11 @@ export function createSharedClients({ calls, asking, ready, limits, notify }: Sh
       clients.clear()
     },
   }
+}
+
+/** It is remembered for as long as its client is there. */
+function isUri(uri: unknown): uri is string {
+  return typeof uri === 'string' && uri.length <= MAXIMUM_URI
 }
 
 function invalid(message: string): Reply {

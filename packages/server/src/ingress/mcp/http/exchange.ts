@@ -6,10 +6,12 @@
 import { answerText, INTERNAL_ERROR } from '../../../mcp/share/message.ts'
 import type { Reply, RpcId } from '../../../mcp/share/message.ts'
 import { eventResponse } from './event-response.ts'
-import type { GatewayVisit } from './gateway-visit.ts'
+import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
+import { whileAllowed } from '../../rest/while-allowed.ts'
 import { jsonResponse } from './json-response.ts'
 import type { GatewayLimits } from './limits.ts'
-import { Outbox } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+import { visitorCounts } from './visitor-counts.ts'
 
 export interface Exchange {
   readonly response: Promise<Response>
@@ -19,36 +21,59 @@ export interface Exchange {
   leave(): void
   /** Whether anything can be said before the answer. */
   readonly canStream: boolean
-  /** A notification; lost where it cannot be told. */
-  tell(text: string): void
-  /** A question. */
-  say(text: string): void
+  /** Something before the answer. Whether it is on its way: it is lost where nobody reads it. */
+  tell(text: string): boolean
   answer(reply: Reply, status?: number): void
 }
 
-export interface ExchangeNeeds {
-  readonly visit: GatewayVisit
-  /** Of the request. */
-  readonly id: RpcId
+export interface ExchangesNeeds {
   readonly limits: GatewayLimits
-  readonly headers?: Readonly<Record<string, string>>
+  readonly newOutbox: () => Outbox
 }
 
-export function openExchange({ visit, id, limits, headers = {} }: ExchangeNeeds): Exchange {
+/** `id`: of the request. Throws `capacity_exhausted`. */
+export type OpenExchange = (
+  visit: GatewayVisit,
+  target: Pick<GatewayTarget, 'visitor'>,
+  answer: { readonly id: RpcId; readonly headers?: Readonly<Record<string, string>> },
+) => Exchange
+
+export function exchanges({ limits, newOutbox }: ExchangesNeeds): OpenExchange {
+  const calls = visitorCounts({ what: 'calls under way', perVisitor: limits.callsPerVisitor })
+  return (visit, { visitor }, { id, headers = {} }) =>
+    openExchange({ visit, id, limits, newOutbox, headers, onAnswer: calls.enter(visitor) })
+}
+
+interface ExchangeNeeds extends ExchangesNeeds {
+  readonly visit: GatewayVisit
+  readonly id: RpcId
+  readonly headers: Readonly<Record<string, string>>
+  /** Called once: it is answered. */
+  onAnswer(): void
+}
+
+function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: ExchangeNeeds): Exchange {
   const response = Promise.withResolvers<Response>()
   const left = new AbortController()
   const canStream = acceptsStream(visit.header('accept'))
   let outbox: Outbox | null = null
   const onLeft = () => left.abort()
-  visit.signal.addEventListener('abort', onLeft, { once: true })
-  if (visit.signal.aborted) onLeft()
+  // A stream asks by itself whether its reader still may; who waits for a whole answer is asked about here.
+  const allowed = canStream ? { signal: visit.signal, release: () => {} } : whileAllowed(visit)
+  allowed.signal.addEventListener('abort', onLeft, { once: true })
+  if (allowed.signal.aborted) onLeft()
   const impatience = canStream ? setTimeout(() => void streaming(), limits.patienceMs) : undefined
 
   function streaming(): Outbox {
     if (outbox !== null) return outbox
     clearTimeout(impatience)
-    outbox = new Outbox(limits)
-    response.resolve(eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd: onLeft }))
+    const opened = newOutbox()
+    outbox = opened
+    const onEnd = () => {
+      opened.discard()
+      onLeft()
+    }
+    response.resolve(eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd }))
     return outbox
   }
 
@@ -57,15 +82,12 @@ export function openExchange({ visit, id, limits, headers = {} }: ExchangeNeeds)
     left: left.signal,
     leave: onLeft,
     canStream,
-    tell(text) {
-      if (canStream) streaming().tell(text)
-    },
-    say(text) {
-      if (canStream) streaming().say(text)
-    },
+    tell: (text) => canStream && streaming().tell(text),
     answer(reply, status = 200) {
       clearTimeout(impatience)
-      visit.signal.removeEventListener('abort', onLeft)
+      allowed.release()
+      allowed.signal.removeEventListener('abort', onLeft)
+      onAnswer()
       const text = textOf(id, reply)
       if (outbox === null) return response.resolve(jsonResponse(text, status, visit.requestId, headers))
       outbox.say(text)

@@ -19,6 +19,8 @@ export interface OpenedServer {
 
 /** Which server, and for whom. */
 export interface GatewayTarget {
+  /** Who asks: what is counted for each is counted by it. */
+  readonly visitor: string
   /** Names who asks, the server and the conversation: what a client began for one of them is not there for another. */
   readonly holder: string
   /** Starts it if it does not run. Asked anew with each request, so that one that ended comes back. */

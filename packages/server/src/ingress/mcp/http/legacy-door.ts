@@ -11,13 +11,12 @@ import { isObject, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcMessage, RpcRequest } from '../../../mcp/share/message.ts'
 import { errorReply } from './error-reply.ts'
 import { eventResponse } from './event-response.ts'
-import { openExchange } from './exchange.ts'
+import type { OpenExchange } from './exchange.ts'
 import type { GatewayTarget, GatewayVisit, OpenedServer } from './gateway-visit.ts'
 import { withInputs } from './input-rounds.ts'
 import { accepted, refuse } from './json-response.ts'
 import type { LegacySession } from './legacy-session.ts'
 import type { LegacySessions } from './legacy-sessions.ts'
-import type { GatewayLimits } from './limits.ts'
 import { callServer, offered } from './server-call.ts'
 
 export interface LegacyDoor {
@@ -28,32 +27,36 @@ export interface LegacyDoor {
 }
 
 export interface LegacyDoorNeeds {
-  readonly limits: GatewayLimits
   readonly sessions: LegacySessions
+  readonly openExchange: OpenExchange
+  readonly keepAliveMs: number
 }
 
 const NOTHING = { result: {} }
 /** Of those that a client may ask for and a server may speak, the newest first. */
 const VERSIONS: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
 
-export function legacyDoor({ limits, sessions }: LegacyDoorNeeds): LegacyDoor {
+export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNeeds): LegacyDoor {
   async function initialize(visit: GatewayVisit, target: GatewayTarget, { id, params = {} }: RpcRequest): Promise<Response> {
     const { clientInfo, capabilities, protocolVersion } = params
-    const session = sessions.create(target.holder, { info: objectOf(clientInfo), capabilities: objectOf(capabilities) })
-    const exchange = openExchange({ visit, id, limits, headers: { 'mcp-session-id': session.id } })
+    const session = sessions.create(target, { info: objectOf(clientInfo), capabilities: objectOf(capabilities) })
+    const exchange = openExchange(visit, target, { id, headers: { 'mcp-session-id': session.id } })
+    const { end } = session.begin(id, exchange)
     const begin = async () => {
       const { server } = await target.open(exchange.left)
       const handshake = await server.initialized
       session.clientOf(server)
       return initialized(handshake, protocolVersion)
     }
-    begin().then(
-      (reply) => exchange.answer(reply),
-      (error: unknown) => {
-        sessions.end(session)
-        exchange.answer(errorReply(visit, error))
-      },
-    )
+    begin()
+      .finally(end)
+      .then(
+        (reply) => exchange.answer(reply),
+        (error: unknown) => {
+          sessions.end(session)
+          exchange.answer(errorReply(visit, error))
+        },
+      )
     return exchange.response
   }
 
@@ -74,14 +77,14 @@ export function legacyDoor({ limits, sessions }: LegacyDoorNeeds): LegacyDoor {
 
   function request(visit: GatewayVisit, target: GatewayTarget, session: LegacySession, message: RpcRequest): Promise<Response> {
     const { id, method } = message
-    const exchange = openExchange({ visit, id, limits })
+    const exchange = openExchange(visit, target, { id })
     if (method === 'ping') {
       exchange.answer(NOTHING)
       return exchange.response
     }
     const { left: signal } = exchange
     const { end } = session.begin(id, exchange)
-    const onProgress = (params: JsonObject) => exchange.tell(notificationText({ method: 'notifications/progress', params }))
+    const onProgress = (params: JsonObject) => void exchange.tell(notificationText({ method: 'notifications/progress', params }))
     const onRequest = session.asker(exchange)
     const options = { signal, onProgress, ...(exchange.canStream ? { onRequest } : {}) }
     target
@@ -123,7 +126,7 @@ export function legacyDoor({ limits, sessions }: LegacyDoorNeeds): LegacyDoor {
       const session = sessionOf(visit, target)
       if (session instanceof Response) return session
       const { replaced, end } = session.read()
-      return eventResponse({ outbox: session.outbox, visit, keepAliveMs: limits.keepAliveMs, replaced, onEnd: end })
+      return eventResponse({ outbox: session.outbox, visit, keepAliveMs, replaced, onEnd: end })
     },
     delete(visit, target) {
       const session = sessionOf(visit, target)

@@ -10,18 +10,26 @@ import type { JsonObject, Reply, RpcAnswer, RpcId } from '../../../mcp/share/mes
 import type { AskClient } from '../../../mcp/share/open-call.ts'
 import type { SharedClient } from '../../../mcp/share/shared-clients.ts'
 import type { Exchange } from './exchange.ts'
-import type { OpenedServer } from './gateway-visit.ts'
-import type { GatewayLimits } from './limits.ts'
-import { Outbox } from './outbox.ts'
+import type { GatewayTarget, OpenedServer } from './gateway-visit.ts'
+import type { Outbox } from './outbox.ts'
 
 export interface LegacyIdentity {
   readonly info: JsonObject
   readonly capabilities: JsonObject
 }
 
+const UNREAD: Reply = { error: { code: INTERNAL_ERROR, message: 'the client does not read what it is asked' } }
+
+/** Whose it is. */
+export type LegacyHolder = Pick<GatewayTarget, 'visitor' | 'holder'>
+
+/** That are asked for again when the server comes back. */
+const MAXIMUM_SUBSCRIBED = 1024
+
 export class LegacySession {
   readonly id: string
   readonly holder: string
+  readonly visitor: string
   readonly outbox: Outbox
   readonly #identity: LegacyIdentity
   readonly #calls = new Map<RpcId, Exchange>()
@@ -34,11 +42,12 @@ export class LegacySession {
   #reader: AbortController | null = null
   #isOver = false
 
-  constructor(id: string, holder: string, identity: LegacyIdentity, limits: GatewayLimits) {
+  constructor(id: string, { holder, visitor }: LegacyHolder, identity: LegacyIdentity, outbox: Outbox) {
     this.id = id
     this.holder = holder
+    this.visitor = visitor
     this.#identity = identity
-    this.outbox = new Outbox(limits)
+    this.outbox = outbox
   }
 
   get isBusy(): boolean {
@@ -51,7 +60,7 @@ export class LegacySession {
     this.#client?.close()
     const client = server.connect({
       ...this.#identity,
-      onNotification: (notification) => this.outbox.tell(notificationText(notification)),
+      onNotification: (notification) => void this.outbox.tell(notificationText(notification)),
     })
     this.#server = server
     this.#client = client
@@ -66,7 +75,7 @@ export class LegacySession {
   settled(method: string, { level, uri }: JsonObject, reply: Reply): void {
     if ('error' in reply) return
     if (method === 'logging/setLevel') this.#level = level
-    if (method === 'resources/subscribe' && typeof uri === 'string') this.#subscribed.add(uri)
+    if (method === 'resources/subscribe' && typeof uri === 'string' && this.#subscribed.size < MAXIMUM_SUBSCRIBED) this.#subscribed.add(uri)
     if (method === 'resources/unsubscribe' && typeof uri === 'string') this.#subscribed.delete(uri)
   }
 
@@ -92,7 +101,7 @@ export class LegacySession {
       }
       this.#asked.set(id, answer.resolve)
       signal.addEventListener('abort', takeBack, { once: true })
-      exchange.say(requestText(id, method, params))
+      if (!exchange.tell(requestText(id, method, params))) answer.resolve(UNREAD)
       return answer.promise.finally(() => {
         signal.removeEventListener('abort', takeBack)
         this.#asked.delete(id)
@@ -113,7 +122,9 @@ export class LegacySession {
     return {
       replaced: reader.signal,
       end: () => {
-        if (this.#reader === reader) this.#reader = null
+        if (this.#reader !== reader) return
+        this.#reader = null
+        if (this.#isOver) this.outbox.discard()
       },
     }
   }
@@ -126,6 +137,7 @@ export class LegacySession {
     this.#isOver = true
     for (const exchange of this.#calls.values()) exchange.leave()
     this.#client?.close()
-    this.outbox.end()
+    if (this.#reader === null) this.outbox.discard()
+    else this.outbox.end()
   }
 }

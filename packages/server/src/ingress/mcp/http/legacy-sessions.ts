@@ -5,13 +5,14 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { LegacySession } from './legacy-session.ts'
-import type { LegacyIdentity } from './legacy-session.ts'
+import type { LegacyHolder, LegacyIdentity } from './legacy-session.ts'
 import type { GatewayLimits } from './limits.ts'
+import type { Outbox } from './outbox.ts'
 
 export interface LegacySessions {
   readonly size: number
   /** Throws `capacity_exhausted`. */
-  create(holder: string, identity: LegacyIdentity): LegacySession
+  create(whose: LegacyHolder, identity: LegacyIdentity): LegacySession
   find(id: string, holder: string): LegacySession | null
   end(session: LegacySession): void
   /** Ends those that nobody used for long. */
@@ -23,19 +24,20 @@ export interface LegacySessionsNeeds {
   readonly limits: GatewayLimits
   readonly clock: () => number
   readonly newId: () => string
+  readonly newOutbox: () => Outbox
 }
 
-export function createLegacySessions({ limits, clock, newId }: LegacySessionsNeeds): LegacySessions {
+export function createLegacySessions({ limits, clock, newId, newOutbox }: LegacySessionsNeeds): LegacySessions {
   const sessions = new Map<string, LegacySession>()
-  const byHolder = new Map<string, Set<LegacySession>>()
+  const byVisitor = new Map<string, Set<LegacySession>>()
   const usedAt = new Map<LegacySession, number>()
 
   function end(session: LegacySession): void {
     sessions.delete(session.id)
     usedAt.delete(session)
-    const own = byHolder.get(session.holder)
+    const own = byVisitor.get(session.visitor)
     own?.delete(session)
-    if (own?.size === 0) byHolder.delete(session.holder)
+    if (own?.size === 0) byVisitor.delete(session.visitor)
     session.close()
   }
 
@@ -53,11 +55,11 @@ export function createLegacySessions({ limits, clock, newId }: LegacySessionsNee
   }
 
   /** Room is made by whoever takes the most: nobody's session ends for somebody who begins too many. */
-  function makeRoom(holder: string): void {
-    const own = byHolder.get(holder) ?? new Set()
-    if (own.size >= limits.sessionsPerHolder) endIdlest([...own])
+  function makeRoom(visitor: string): void {
+    const own = byVisitor.get(visitor) ?? new Set()
+    if (own.size >= limits.sessionsPerVisitor) endIdlest([...own])
     if (sessions.size < limits.sessions) return
-    const [largest = own] = [...byHolder.values()].toSorted((first, second) => second.size - first.size)
+    const [largest = own] = [...byVisitor.values()].toSorted((first, second) => second.size - first.size)
     endIdlest([...largest])
   }
 
@@ -65,11 +67,12 @@ export function createLegacySessions({ limits, clock, newId }: LegacySessionsNee
     get size() {
       return sessions.size
     },
-    create(holder, identity) {
-      makeRoom(holder)
-      const session = new LegacySession(newId(), holder, identity, limits)
+    create(whose, identity) {
+      const { visitor } = whose
+      makeRoom(visitor)
+      const session = new LegacySession(newId(), whose, identity, newOutbox())
       sessions.set(session.id, session)
-      byHolder.set(holder, (byHolder.get(holder) ?? new Set()).add(session))
+      byVisitor.set(visitor, (byVisitor.get(visitor) ?? new Set()).add(session))
       usedAt.set(session, clock())
       return session
     },

@@ -5,7 +5,7 @@
  */
 import { SERVER_INFO_KEY, SUBSCRIPTION_ID_KEY, unenveloped } from '../../../mcp/share/envelope.ts'
 import type { Handshake } from '../../../mcp/share/handshake.ts'
-import { answerText, INTERNAL_ERROR, INVALID_PARAMS, isObject, metaOf, notificationText } from '../../../mcp/share/message.ts'
+import { answerText, INVALID_PARAMS, isObject, metaOf, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
 import type { SharedClient } from '../../../mcp/share/shared-clients.ts'
 import { errorReply } from './error-reply.ts'
@@ -13,7 +13,8 @@ import { eventResponse } from './event-response.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
 import { jsonResponse, refuse } from './json-response.ts'
 import type { GatewayLimits } from './limits.ts'
-import { Outbox } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+import { visitorCounts } from './visitor-counts.ts'
 
 export interface ListenStreams {
   readonly size: number
@@ -33,17 +34,21 @@ const LISTS = [
   ['resources', 'resourcesListChanged'],
 ] as const
 
-export function createListenStreams(limits: GatewayLimits): ListenStreams {
-  let size = 0
+export interface ListenStreamsNeeds {
+  readonly limits: GatewayLimits
+  readonly newOutbox: () => Outbox
+}
 
-  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params }: RpcRequest): Promise<Response> {
-    if (size >= limits.listeners) return refuse(visit, { status: 200, code: INTERNAL_ERROR, message: 'Subscription limit reached' }, id)
+export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): ListenStreams {
+  const counts = visitorCounts({ what: 'open subscriptions', perVisitor: limits.listenersPerVisitor, inAll: limits.listeners })
+
+  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params }: RpcRequest, leave: () => void): Promise<Response> {
     const wish = params?.['notifications']
     if (!isFilter(wish)) return refuse(visit, { status: 200, code: INVALID_PARAMS, message: 'notifications: must be a filter' }, id)
     const { server } = await target.open(visit.signal)
     const handshake = await server.initialized
-    const outbox = new Outbox(limits)
-    const heard = (notification: RpcNotification) => outbox.tell(stamped(notification))
+    const outbox = newOutbox()
+    const heard = (notification: RpcNotification) => void outbox.tell(stamped(notification))
     const stamped = ({ method, params: told }: Pick<RpcNotification, 'method' | 'params'>) =>
       notificationText({ method, params: { ...told, _meta: { ...metaOf(told), [SUBSCRIPTION_ID_KEY]: id } } })
     let accepts: Filter = {}
@@ -53,15 +58,15 @@ export function createListenStreams(limits: GatewayLimits): ListenStreams {
         if (isWanted(accepts, notification)) heard(notification)
       },
     })
-    size += 1
     const close = () => {
       client.close()
-      size -= 1
+      outbox.discard()
+      leave()
     }
     try {
-      accepts = await honoured(wish, handshake, client)
+      accepts = await honoured(wish, handshake, client, visit.signal)
     } catch (error) {
-      close()
+      client.close()
       throw error
     }
     outbox.say(stamped({ method: 'notifications/subscriptions/acknowledged', params: { notifications: accepts } }))
@@ -80,12 +85,16 @@ export function createListenStreams(limits: GatewayLimits): ListenStreams {
 
   return {
     get size() {
-      return size
+      return counts.size
     },
     async open(visit, target, message) {
+      let leave = () => {}
       try {
-        return await open(visit, target, message)
+        // Before anything is waited for, so that those who come at once are counted too.
+        leave = counts.enter(target.visitor)
+        return await open(visit, target, message, leave)
       } catch (error) {
+        leave()
         return jsonResponse(answerText(message.id, errorReply(visit, error)), 200, visit.requestId)
       }
     },
@@ -93,11 +102,12 @@ export function createListenStreams(limits: GatewayLimits): ListenStreams {
 }
 
 /** Only what the server can tell, and only those resources that it lets itself be asked for. */
-async function honoured(wish: JsonObject, { capabilities }: Handshake, client: SharedClient): Promise<Filter> {
+async function honoured(wish: JsonObject, { capabilities }: Handshake, client: SharedClient, signal: AbortSignal): Promise<Filter> {
   const lists = LISTS.filter(([feature, name]) => wish[name] === true && offers(capabilities, feature, 'listChanged'))
   const uris = offers(capabilities, 'resources', 'subscribe') ? urisOf(wish) : []
   const subscribed: string[] = []
   for (const uri of uris) {
+    if (signal.aborted) break
     const reply = await client.request({ method: 'resources/subscribe', params: { uri } })
     if ('result' in reply) subscribed.push(uri)
   }

@@ -10,11 +10,9 @@ import type { Handshake } from '../../../mcp/share/handshake.ts'
 import { INVALID_PARAMS, isObject, metaOf, METHOD_NOT_FOUND, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
 import { errorReply } from './error-reply.ts'
-import { openExchange } from './exchange.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, OpenExchange } from './exchange.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
 import { accepted } from './json-response.ts'
-import type { GatewayLimits } from './limits.ts'
 import type { ListenStreams } from './listen-streams.ts'
 import { createParamHeaders, ParamHeaderMismatch } from './param-headers.ts'
 import { callServer, offered, unknownMethod } from './server-call.ts'
@@ -33,13 +31,13 @@ const RESOURCE_NOT_FOUND = -32002
 const MISSING_CAPABILITY = -32021
 
 export interface ModernDoorNeeds {
-  readonly limits: GatewayLimits
   readonly listenStreams: ListenStreams
+  readonly openExchange: OpenExchange
 }
 
 export type ModernDoor = (visit: GatewayVisit, target: GatewayTarget, message: RpcRequest | RpcNotification) => Promise<Response>
 
-export function modernDoor({ limits, listenStreams }: ModernDoorNeeds): ModernDoor {
+export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): ModernDoor {
   const declared = createParamHeaders()
 
   async function replyTo(visit: GatewayVisit, exchange: Exchange, target: GatewayTarget, { method, params }: RpcRequest): Promise<Reply> {
@@ -57,7 +55,8 @@ export function modernDoor({ limits, listenStreams }: ModernDoorNeeds): ModernDo
       },
     })
     try {
-      const onProgress = (progress: JsonObject) => exchange.tell(notificationText({ method: 'notifications/progress', params: progress }))
+      const onProgress = (progress: JsonObject) =>
+        void exchange.tell(notificationText({ method: 'notifications/progress', params: progress }))
       const reply = await callServer(client, tools, { method, params: plain }, { signal: exchange.left, onProgress })
       if (method === 'tools/list' && 'result' in reply) declared.learn(server, reply.result)
       return filled(method, reply, handshake)
@@ -70,7 +69,7 @@ export function modernDoor({ limits, listenStreams }: ModernDoorNeeds): ModernDo
     // What a client tells belongs to a request, and is told by its end.
     if (message.kind === 'notification') return accepted(visit)
     if (message.method === 'subscriptions/listen') return listenStreams.open(visit, target, message)
-    const exchange = openExchange({ visit, id: message.id, limits })
+    const exchange = openExchange(visit, target, { id: message.id })
     replyTo(visit, exchange, target, message).then(
       (reply) => exchange.answer(reply, statusOf(reply)),
       (error: unknown) => {

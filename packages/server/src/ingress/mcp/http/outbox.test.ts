@@ -1,7 +1,7 @@
 /** What a slow reader loses, and what it does not. */
 import { describe, expect, test } from 'vitest'
 import { GATEWAY_LIMITS } from './limits.ts'
-import { Outbox } from './outbox.ts'
+import { Outbox, outboxes } from './outbox.ts'
 
 const never = new AbortController().signal
 
@@ -19,6 +19,19 @@ describe('an outbox', () => {
     const outbox = new Outbox({ ...GATEWAY_LIMITS, waitingBytes: 100 })
     for (let n = 0; n < 10; n += 1) outbox.tell('x'.repeat(60))
     expect(outbox.lost).toBe(9)
+  })
+
+  test('is bounded together with the others, what a reader took and has not read counts too, and each has a little for itself', async () => {
+    const newOutbox = outboxes({ ...GATEWAY_LIMITS, allWaitingBytes: 60_000 })
+    const [stalled, unread, other] = [newOutbox(), newOutbox(), newOutbox()]
+    const large = 'x'.repeat(20_000)
+    expect([stalled.tell(large), unread.tell(large), other.tell(large)]).toEqual([true, true, false])
+    await stalled.take(never)
+    expect([other.tell(large), other.tell('small')]).toEqual([false, true])
+    unread.discard()
+    expect([other.tell(large), other.tell(large)]).toEqual([true, false])
+    void stalled.take(never)
+    expect([other.tell(large), unread.tell('late')]).toEqual([true, false])
   })
 
   test('gives what waits to the next reader when one has left', async () => {

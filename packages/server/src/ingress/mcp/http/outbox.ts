@@ -3,22 +3,35 @@
  *
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  *
- * Bounded: who does not read loses notifications, and never an answer or a question.
+ * Bounded, each and all together: who does not read loses notifications, and never an answer.
  */
 import type { GatewayLimits } from './limits.ts'
 
-type OutboxLimits = Pick<GatewayLimits, 'waitingMessages' | 'waitingBytes' | 'keepAliveMs'>
+type OutboxLimits = Pick<GatewayLimits, 'waitingMessages' | 'waitingBytes' | 'allWaitingBytes'>
+
+/** So much has its place in each, however many others do not read. */
+const SMALL_BYTES = 16_384
+
+/** Of outboxes that share one bound. */
+export function outboxes(limits: OutboxLimits): () => Outbox {
+  const room = { bytes: 0 }
+  return () => new Outbox(limits, room)
+}
 
 export class Outbox {
   readonly #limits: OutboxLimits
+  /** What waits in all that share it, with what their readers took last and may not have read yet. */
+  readonly #room: { bytes: number }
   #frames: string[] = []
   #bytes = 0
+  #takenBytes = 0
   #isOver = false
   #lost = 0
   #wake: (() => void) | null = null
 
-  constructor(limits: OutboxLimits) {
+  constructor(limits: OutboxLimits, room = { bytes: 0 }) {
     this.#limits = limits
+    this.#room = room
   }
 
   /** Notifications that nobody took in time. */
@@ -30,11 +43,12 @@ export class Outbox {
     return this.#isOver
   }
 
-  /** A notification: lost when too much waits already. */
-  tell(text: string): void {
-    const { waitingMessages, waitingBytes } = this.#limits
-    if (this.#frames.length >= waitingMessages || this.#bytes + text.length > waitingBytes) this.#lost += 1
-    else this.say(text)
+  /** Whether it waits for its reader: it is lost when too much does already. */
+  tell(text: string): boolean {
+    const hasRoom = !this.#isOver && this.#hasRoomFor(text.length)
+    if (hasRoom) this.say(text)
+    else this.#lost += 1
+    return hasRoom
   }
 
   /** Something that must arrive. */
@@ -53,13 +67,25 @@ export class Outbox {
     this.#wake?.()
   }
 
-  /** `null`: no more comes, or `signal` has fired. */
+  /** Nobody will take what waits. */
+  discard(): void {
+    this.end()
+    this.#room.bytes -= this.#bytes + this.#takenBytes
+    this.#frames = []
+    this.#bytes = 0
+    this.#takenBytes = 0
+  }
+
+  /** `null`: no more comes, or `signal` has fired. Who asks again has read what it took before. */
   async take(signal: AbortSignal): Promise<string | null> {
+    this.#room.bytes -= this.#takenBytes
+    this.#takenBytes = 0
     for (;;) {
       if (signal.aborted) return null
       const frames = this.#frames
       if (frames.length > 0) {
         this.#frames = []
+        this.#takenBytes = this.#bytes
         this.#bytes = 0
         return frames.join('')
       }
@@ -68,10 +94,17 @@ export class Outbox {
     }
   }
 
+  #hasRoomFor(bytes: number): boolean {
+    const { waitingMessages, waitingBytes, allWaitingBytes } = this.#limits
+    if (this.#frames.length >= waitingMessages || this.#bytes + bytes > waitingBytes) return false
+    return this.#room.bytes + bytes <= allWaitingBytes || this.#bytes + this.#takenBytes + bytes <= SMALL_BYTES
+  }
+
   #put(frame: string): void {
     if (this.#isOver) return
     this.#frames.push(frame)
     this.#bytes += frame.length
+    this.#room.bytes += frame.length
     this.#wake?.()
   }
 

@@ -10,6 +10,7 @@ import { isId, isObject, messageOf, metaOf, parseJson } from '../../../mcp/share
 import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
 import type { GatewayVisit } from './gateway-visit.ts'
 import type { Refusal } from './json-response.ts'
+import type { GatewayLimits } from './limits.ts'
 import { missingHeader } from './modern-headers.ts'
 
 export type Read =
@@ -20,18 +21,25 @@ export type Read =
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const UNSUPPORTED_VERSION = -32022
+/** What they say is kept for as long as their client is there. */
+const REMEMBERED: ReadonlySet<string> = new Set(['initialize', 'subscriptions/listen'])
+
+type ReadLimits = Pick<GatewayLimits, 'bodyBytes' | 'firstBytes'>
 
 /** Throws `payload_too_large`. */
-export async function readMessage(visit: GatewayVisit, maximumBytes: number): Promise<Read> {
+export async function readMessage(visit: GatewayVisit, { bodyBytes, firstBytes }: ReadLimits): Promise<Read> {
   const { header, body } = visit
   if (!isJsonContentType(header('content-type') ?? null))
     return refused({ status: 415, code: INVALID_REQUEST, message: 'Content-Type: must be application/json' })
-  const value = jsonOf(await readText(body, maximumBytes))
+  const text = await readText(body, bodyBytes)
+  const value = jsonOf(text)
   if (value === undefined) return refused({ status: 400, code: PARSE_ERROR, message: 'the body is not JSON' })
   if (Array.isArray(value))
     return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is a batch; send one message at a time' })
   const message = messageOf(value)
   if (message === null) return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is no JSON-RPC message' }, idOf(value))
+  if (message.kind === 'request' && REMEMBERED.has(message.method) && text.length > firstBytes)
+    return refused({ status: 400, code: INVALID_REQUEST, message: `${message.method} has at most ${firstBytes} characters` }, message.id)
   if (isOfBefore(message, header('mcp-protocol-version'))) return { kind: 'legacy', message }
   const outcome = classifyInboundRequest({
     httpMethod: 'POST',

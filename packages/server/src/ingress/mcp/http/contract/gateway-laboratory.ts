@@ -62,7 +62,7 @@ export async function openLaboratory({ era = 'legacy', lines, tools, share, limi
     gateway,
     async targetOf({ server: name, principal }) {
       if (name !== 'everything') throw new HoldfastError('not_found', `there is no MCP server ${name}`)
-      return { holder: `${principal.subject} ${name}`, open: async () => ({ server: running(), tools }) }
+      return { visitor: principal.subject, holder: `${principal.subject} ${name}`, open: async () => ({ server: running(), tools }) }
     },
   })
   const listener = await listen(
