@@ -26,7 +26,10 @@ export function problemDocument(error: unknown, requestId: string) {
 /** The same, and the log has what a caller must not see. */
 export function loggedProblem(error: unknown, requestId: string, log: Log) {
   const document = problemDocument(error, requestId)
-  if (document.status >= 500) log.error('request-failed', { request_id: requestId, code: document.code, error: errorText(error) })
+  const { code, status } = document
+  // What a program in a sandbox did and said is no failure of this server, and not for its log.
+  if (code.startsWith('mcp_')) log.info('mcp-request-failed', { request_id: requestId, code })
+  else if (status >= 500) log.error('request-failed', { request_id: requestId, code, error: errorText(error) })
   return document
 }
 
