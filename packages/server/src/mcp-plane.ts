@@ -45,6 +45,7 @@ export interface McpPlaneNeeds {
 
 export function openMcpPlane({ store, sealing, sessions, pipelines, mounts, serverId, clock, log }: McpPlaneNeeds): McpPlane {
   let following: Promise<void> = Promise.resolve()
+  let recovering: Promise<void> = Promise.resolve()
   const servers = createMcpServers({ store, sealing, clock, sharedTenantId: DEFAULT_TENANT_ID, onChange: follow })
   const runs = createMcpRuns({
     ...{ store, servers, sessions, serverId, clock, log },
@@ -65,14 +66,21 @@ export function openMcpPlane({ store, sealing, sessions, pipelines, mounts, serv
     })
   }
 
+  async function settled(): Promise<void> {
+    await Promise.all([recovering, following])
+  }
+
   return {
     servers,
     runs,
-    recover: () => next(() => runs.recover()),
-    settled: () => following,
+    recover() {
+      // Beside what changes ask for: servers that do not answer hold nobody up.
+      recovering = runs.recover().catch((error: unknown) => log.warn('mcp-not-recovered', { error: errorText(error) }))
+    },
+    settled,
     async close() {
       runs.close()
-      await following
+      await settled()
     },
   }
 }

@@ -5,13 +5,12 @@
  *
  * A server that does not start in time, or not at all, is left out of the list, and says why when one of its tools is called.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isCallToolResult, isSpecType } from '@modelcontextprotocol/server'
 import type { Reply } from '../../mcp/share/message.ts'
 import type { SharedClient } from '../../mcp/share/shared-clients.ts'
 import type { Log } from '../../telemetry/log.ts'
-import { errorText } from '../../telemetry/log.ts'
 import type { OpenedServer } from './http/gateway-visit.ts'
 import { callServer } from './http/server-call.ts'
 import type { ToolRules } from './http/tool-rules.ts'
@@ -46,7 +45,7 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
       const tools = await Promise.race([listed, late.promise])
       return tools.map((tool) => ({ ...tool, name: `${name}${SEPARATOR}${tool.name}` }))
     } catch (error) {
-      log.info('mcp-tools-left-out', { server: name, error: errorText(error) })
+      log.info('mcp-tools-left-out', { server: name, code: isHoldfastError(error) ? error.code : 'timed_out' })
       return []
     }
   }

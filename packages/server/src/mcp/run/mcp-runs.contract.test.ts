@@ -131,6 +131,19 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect((await runs().view(after.run)).pid).toBe(told)
     })
 
+    test('one whose start an earlier life of Holdfast did not see the end of is ended, and not left to keep its session awake', async () => {
+      await put('hanging', smallServer({ env: { MOOD: 'hangs' } }))
+      const id = await sessionOf(alice, 'a')
+      const asked = open(alice, 'hanging', id).catch(() => undefined)
+      const running = async () => (await server.sessions.processes.list(alice.caller, id)).map(({ name, status }) => `${name} ${status}`)
+      await eventually(running).toEqual(['mcp-hanging running'])
+      await server.close()
+      await asked
+      await begin()
+      await server.plane.mcp.settled()
+      expect(await running()).toEqual(['mcp-hanging completed'])
+    }, 60_000)
+
     test('one that dies is tried again and ends as failed, with its phase and what it complained of; a restart forgets it', async () => {
       await put('dying', smallServer({ env: { MOOD: 'dies' } }))
       const id = await sessionOf(alice, 'a')

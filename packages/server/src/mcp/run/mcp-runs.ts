@@ -9,6 +9,7 @@
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { McpRunView } from '@holdfast/protocol/mcp'
 import type { Caller } from '../../sessions/caller.ts'
+import { isLive } from '../../sessions/lifecycle/state.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { deleteMcpRun, hostedMcpRuns, mcpRunsOfServer } from '../../store/tables/mcp-runs.ts'
@@ -29,6 +30,7 @@ import { stopProcess } from './stop-process.ts'
 /** One that nobody uses for so long is ended, so that it does not keep its session awake for ever. */
 const UNUSED_MS = 15 * 60_000
 const SWEEP_MS = 60_000
+const TAKEN_UP_AT_ONCE = 8
 /** How often a configuration may change under somebody who asks. */
 const MAXIMUM_TURNS = 4
 
@@ -116,6 +118,8 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
       if (known === undefined) {
         const run = newRun(server, place)
         runs.set(key, run)
+        // From here on whoever changes the configuration finds it; a change before is found here.
+        if (!(await isConfigured(server))) await stop(key, run)
         return run
       }
       await stop(key, known)
@@ -171,7 +175,15 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
 
   async function sweep(): Promise<void> {
     for (const [key, run] of runs)
-      if ((run.isUnused && clock() - run.usedAt > UNUSED_MS) || !(await isConfigured(run.server))) await stop(key, run)
+      if ((run.isUnused && (clock() - run.usedAt > UNUSED_MS || (await isHomeless(run)))) || !(await isConfigured(run.server)))
+        await stop(key, run)
+  }
+
+  /** Its session is over, and it will not be asked for again. */
+  async function isHomeless({ place, session }: ServerRun): Promise<boolean> {
+    if (place.scope !== 'session' || session === null) return false
+    const row = await reads.hosted(session)
+    return row === null || !isLive(row.state)
   }
 
   /** Another Holdfast server may have changed it. */
@@ -208,8 +220,12 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
         await endLeft(row).catch((error: unknown) => log.warn('mcp-server-not-stopped', { server: name, error: errorText(error) }))
     },
     async recover() {
-      for (const row of await store.read((sql) => hostedMcpRuns(sql, serverId)))
-        await takeUp(row).catch((error: unknown) => log.warn('mcp-server-not-taken-up', { server: row.server, error: errorText(error) }))
+      const rows = (await store.read((sql) => hostedMcpRuns(sql, serverId))).values()
+      const takeUpAll = async () => {
+        for (const row of rows)
+          await takeUp(row).catch((error: unknown) => log.warn('mcp-server-not-taken-up', { server: row.server, error: errorText(error) }))
+      }
+      await Promise.all(Array.from({ length: TAKEN_UP_AT_ONCE }, takeUpAll))
     },
     sweep,
     close() {

@@ -164,16 +164,16 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   async function ended(found: Launched, reason: HoldfastError): Promise<void> {
     if (launched !== found || over.signal.aborted) return
     forgetLaunched()
+    state = 'stopped'
     // Let go of with the server itself, it runs on.
-    if (reason.code === 'server_stopping') return void (state = 'stopped')
+    if (reason.code === 'server_stopping') return
     const { status } = await found.lines.ended.catch(() => ({ status: 'lost' as const }))
     void needs
       .afterEnd(run, found.session, found.executionId)
       .catch((error: unknown) => log.warn('mcp-server-not-cleared', { server: server.name, error: errorText(error) }))
-    if (status === 'cancelled' || status === 'lost') {
-      state = 'stopped'
-      return runLog.note('it was ended with its box, or by somebody')
-    }
+    if (status === 'cancelled' || status === 'lost') return runLog.note('it was ended with its box, or by somebody')
+    // Somebody asked for it meanwhile: what is told from now on is how the new one does.
+    if (launched !== null || starting !== null) return
     quickEnds = readyAt !== null && clock() - readyAt < STEADY_MS ? quickEnds + 1 : 0
     failed(reason)
     state = 'failed'
@@ -229,6 +229,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       return session
     },
     async open(caller, asked, signal) {
+      if (over.signal.aborted) throw stopped()
       usedAt = clock()
       if (launched !== null && !launched.shared.isOver) return launched.shared
       if (failure !== null && failedUntil > clock()) throw failure.error
@@ -270,7 +271,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     }),
     async stop() {
       over.abort()
-      launched?.shared.close(new HoldfastError('mcp_server_exited', 'the MCP server was stopped'))
+      launched?.shared.close(stopped())
       await starting?.catch(() => undefined)
       state = 'stopped'
       forgetLaunched()
@@ -283,4 +284,8 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     },
   }
   return run
+}
+
+function stopped(): HoldfastError {
+  return new HoldfastError('mcp_server_exited', 'the MCP server was stopped')
 }
