@@ -6,6 +6,7 @@ import { migrate } from '../../store/migrate.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import { insertExecution } from '../../store/tables/executions.ts'
+import type { ExecutionRow } from '../../store/tables/executions.ts'
 import { endRestart, findRestart, putRestart } from '../../store/tables/process-restarts.ts'
 import { renewServer } from '../../store/tables/servers.ts'
 import { insertSession } from '../../store/tables/sessions.ts'
@@ -26,6 +27,7 @@ const sealing = createSealing(new Uint8Array(32))
 let store: Store
 let session: SessionRow
 let keeper: ProcessKeeper
+let ended: ExecutionRow
 let starts: RunRequest[]
 let answer: (request: RunRequest) => Promise<void>
 
@@ -41,11 +43,12 @@ beforeEach(async () => {
     const sealed = sealCommand(sealing, { sessionId: session.id, name: 'web' }, COMMAND)
     const counts = { maxRestarts: null, backoffMs: 1_000, restarts: 3, inARow: 0 }
     await putRestart(transaction, { sessionId: session.id, name: 'web', policy: 'always', ...counts, command: sealed })
-    await insertExecution(transaction, {
+    ended = {
       ...{ id: 'exe_1', sessionId: session.id, tenantId: TENANT, sandboxId: 'sbx_1', incarnation: 1, kind: 'process', name: 'web' },
       ...{ actor: 'ada', timeoutMs: null, status: 'completed', exitCode: 1, signal: null, cancelAt: null, startedAt: 0, endedAt: 1 },
       ...{ durationMs: 1, outputSeq: 0 },
-    })
+    }
+    await insertExecution(transaction, ended)
   })
   starts = []
   answer = async ({ alongside }) => store.write(async (transaction) => alongside?.(transaction))
@@ -85,6 +88,27 @@ test('what is called off while it is being started is not', async () => {
   keeper.look(session)
   expect(await refused.promise).toMatchObject({ code: 'request_cancelled' })
   expect(await rules()).toMatchObject({ restarts: 3, command: null })
+})
+
+test('what ended and came due again while its start was being finished is started again', async () => {
+  const finish = Promise.withResolvers<void>()
+  answer = async ({ alongside }) => {
+    if (starts.length > 1) return
+    await store.write(async (transaction) => {
+      await alongside?.(transaction)
+      await insertExecution(transaction, { ...ended, id: 'exe_2', startedAt: 2, endedAt: 3 })
+    })
+    keeper.look(session)
+    await finish.promise
+  }
+  const due = vi.spyOn(globalThis, 'setTimeout')
+  keeper.look(session)
+  // Once for each time that it came due; the second finds the first start unfinished.
+  await until(() => expect(due.mock.calls.filter(([, ms]) => ms === 0)).toHaveLength(2))
+  await new Promise((resolve) => setImmediate(resolve))
+  due.mockRestore()
+  finish.resolve()
+  await until(() => expect(starts).toHaveLength(2))
 })
 
 test('what could not be started for a passing reason is tried again', async () => {

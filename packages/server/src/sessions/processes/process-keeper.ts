@@ -67,7 +67,8 @@ const NOT_OURS = ['session_elsewhere', 'server_stopping', 'request_cancelled']
 export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
   const { store, sealing, reads, running, serverId, outputDirectory, clock, log, retryMs = RETRY_MS } = needs
   const timers = new Map<string, NodeJS.Timeout>()
-  const starting = new Set<string>()
+  /** `true`: it came due again meanwhile. */
+  const starting = new Map<string, boolean>()
   const stopped = new AbortController()
 
   function wake(ref: SessionRef, name: string, at: number, refusals = 0): void {
@@ -104,8 +105,8 @@ export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
 
   async function startIfDue(ref: SessionRef, name: string, refusals: number): Promise<void> {
     const key = `${ref.id} ${name}`
-    if (starting.has(key)) return
-    starting.add(key)
+    if (starting.has(key)) return void starting.set(key, true)
+    starting.set(key, false)
     try {
       const { row, newest } = await store.read(async (sql) => ({
         row: await findRestart(sql, ref.id, name),
@@ -119,7 +120,9 @@ export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
     } catch (error) {
       await refused(ref, name, error, refusals)
     } finally {
+      const isDueAgain = starting.get(key)
       starting.delete(key)
+      if (isDueAgain === true) wake(ref, name, clock())
     }
   }
 
