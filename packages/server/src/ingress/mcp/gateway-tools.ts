@@ -8,6 +8,7 @@
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isCallToolResult, isSpecType } from '@modelcontextprotocol/server'
+import { allTools } from '../../mcp/run/list-tools.ts'
 import type { Reply } from '../../mcp/share/message.ts'
 import type { SharedClient } from '../../mcp/share/shared-clients.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -17,7 +18,6 @@ import type { ToolRules } from './http/tool-rules.ts'
 import type { ToolOffer, ToolVisit } from './our-tools/tool-offer.ts'
 
 const SEPARATOR = '__'
-const MAXIMUM_PAGES = 100
 const LIST_PATIENCE_MS = 10_000
 
 export interface NamedServer {
@@ -39,11 +39,13 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     signal.addEventListener('abort', () => late.reject(signal.reason), { once: true })
     late.promise.catch(() => {})
     // What takes longer may go on: the next one who asks finds it started.
-    const listed = withClient(open, new AbortController().signal, (client, rules) => allTools(client, rules, signal))
+    const listed = withClient(open, new AbortController().signal, (client, rules) =>
+      allTools((params) => callServer(client, rules, { method: 'tools/list', params }, { signal })),
+    )
     listed.catch(() => {})
     try {
       const tools = await Promise.race([listed, late.promise])
-      return tools.map((tool) => ({ ...tool, name: `${name}${SEPARATOR}${tool.name}` }))
+      return tools.filter(isSpecType.Tool).map((tool) => ({ ...tool, name: `${name}${SEPARATOR}${tool.name}` }))
     } catch (error) {
       log.info('mcp-tools-left-out', { server: name, code: isHoldfastError(error) ? error.code : 'timed_out' })
       return []
@@ -82,21 +84,6 @@ async function withClient<T>(
   } finally {
     client.close()
   }
-}
-
-async function allTools(client: SharedClient, rules: ToolRules, signal: AbortSignal): Promise<readonly Tool[]> {
-  const tools: Tool[] = []
-  let cursor: unknown
-  for (let page = 0; page < MAXIMUM_PAGES; page += 1) {
-    const params = cursor === undefined ? {} : { cursor }
-    const reply = await callServer(client, rules, { method: 'tools/list', params }, { signal })
-    if ('error' in reply) throw new HoldfastError('mcp_server_exited', `it did not list its tools: ${reply.error.message.slice(0, 200)}`)
-    const { tools: listed, nextCursor } = reply.result
-    tools.push(...(Array.isArray(listed) ? listed : []).filter(isSpecType.Tool))
-    if (typeof nextCursor !== 'string') break
-    cursor = nextCursor
-  }
-  return tools
 }
 
 /** What a model may hear of. */

@@ -36,6 +36,7 @@ import { json, route } from './route.ts'
 import type { Call, Entered, Route } from './route.ts'
 import { CREATE_ERRORS } from './session-requests.ts'
 import type { KeyNeeds } from './session-requests.ts'
+import { whileAllowed } from './while-allowed.ts'
 
 export interface McpUseRoutesNeeds extends McpRoutesNeeds, KeyNeeds {
   readonly sessions: Pick<Sessions, 'processes' | 'commands'>
@@ -56,6 +57,8 @@ const OPEN_ERRORS: readonly ErrorCode[] = [
   'no_space',
 ]
 const OneTool = z.strictObject({ name: McpServerName, tool: McpToolName })
+/** Processes whose logs are read at once. */
+const MAXIMUM_LOGS = 20
 /** Lines of progress that wait for a slow reader; more are left out. */
 const MAXIMUM_WAITING = 100
 
@@ -110,7 +113,7 @@ export function mcpUseRoutes(needs: McpUseRoutesNeeds): readonly Route[] {
     const server = await servers.get(call.principal.tenantId, call.params.name)
     const items: McpLogs['items'] = []
     if (server.tenantId !== call.principal.tenantId) return { items }
-    for (const run of await visibleRuns(needs, server, call)) {
+    for (const run of await visibleRuns(needs, server, call, MAXIMUM_LOGS)) {
       const reader = readerOf(call, run)
       if (reader === null || (run.session !== null && !reader.may('read-output', run.session))) continue
       const { scope_key, session_id } = run.view()
@@ -171,8 +174,12 @@ export function mcpUseRoutes(needs: McpUseRoutesNeeds): readonly Route[] {
       answers: { 200: json('McpToolResult', McpToolResult, 'What the tool gave; `isError` when it failed') },
       errors: [...OPEN_ERRORS, 'mcp_tool_denied'],
       async handle(call) {
-        const opened = await open(call, call.signal)
-        return { status: 200, body: await called(opened, call.params.tool, call.body.arguments, call.signal) }
+        const { signal, release } = whileAllowed(call)
+        try {
+          return { status: 200, body: await called(await open(call, signal), call.params.tool, call.body.arguments, signal) }
+        } finally {
+          release()
+        }
       },
     }),
   ]

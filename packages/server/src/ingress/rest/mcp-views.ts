@@ -13,6 +13,9 @@ import type { SessionReads } from '../../sessions/session-reads.ts'
 import { moment } from './moment.ts'
 import type { Entered } from './route.ts'
 
+/** Of one server: each is asked for its pid. */
+const MAXIMUM_RUNS = 100
+
 export interface McpViewNeeds {
   readonly runs: McpRuns
   readonly reads: Pick<SessionReads, 'hosted'>
@@ -21,7 +24,7 @@ export interface McpViewNeeds {
 export async function serverView({ runs, reads }: McpViewNeeds, server: McpServer, entered: Entered): Promise<McpServerView> {
   const { name, scope, config, createdAt, updatedAt, tenantId } = server
   const isOwn = tenantId === entered.principal.tenantId
-  const seen = isOwn ? await visibleRuns({ runs, reads }, server, entered) : []
+  const seen = isOwn ? await visibleRuns({ runs, reads }, server, entered, MAXIMUM_RUNS) : []
   return {
     ...{ name, scope, disabled: config.disabled },
     config: isOwn ? configView(config) : foreignView(config),
@@ -31,9 +34,18 @@ export async function serverView({ runs, reads }: McpViewNeeds, server: McpServe
   }
 }
 
-export async function visibleRuns({ runs, reads }: McpViewNeeds, server: McpServer, { caller }: Entered): Promise<readonly ServerRun[]> {
+/** Those that were used last, at most so many. */
+export async function visibleRuns(
+  { runs, reads }: McpViewNeeds,
+  server: McpServer,
+  { caller }: Entered,
+  most: number,
+): Promise<readonly ServerRun[]> {
   const visible: ServerRun[] = []
-  for (const run of runs.of(server)) if (await isVisible(reads, caller, run)) visible.push(run)
+  for (const run of runs.of(server).toSorted((one, other) => other.usedAt - one.usedAt)) {
+    if (visible.length === most) break
+    if (await isVisible(reads, caller, run)) visible.push(run)
+  }
   return visible
 }
 
