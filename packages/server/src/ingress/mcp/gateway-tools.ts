@@ -13,6 +13,7 @@ import type { Reply } from '../../mcp/share/message.ts'
 import type { SharedClient } from '../../mcp/share/shared-clients.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { OpenedServer } from './http/gateway-visit.ts'
+import { withoutParamHeaders } from './http/param-headers.ts'
 import { callServer } from './http/server-call.ts'
 import type { ToolRules } from './http/tool-rules.ts'
 import type { ToolOffer, ToolVisit } from './our-tools/tool-offer.ts'
@@ -45,7 +46,11 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     listed.catch(() => {})
     try {
       const tools = await Promise.race([listed, late.promise])
-      return tools.filter(isSpecType.Tool).map((tool) => ({ ...tool, name: `${name}${SEPARATOR}${tool.name}` }))
+      return tools.filter(isSpecType.Tool).map((tool) => ({
+        ...tool,
+        name: `${name}${SEPARATOR}${tool.name}`,
+        inputSchema: { ...withoutParamHeaders(tool.inputSchema), type: 'object' },
+      }))
     } catch (error) {
       log.info('mcp-tools-left-out', { server: name, code: isHoldfastError(error) ? error.code : 'timed_out' })
       return []

@@ -1,6 +1,6 @@
 /** Which arguments must be repeated in headers, and how. */
 import { describe, expect, test } from 'vitest'
-import { createParamHeaders } from './param-headers.ts'
+import { createParamHeaders, withoutParamHeaders } from './param-headers.ts'
 
 const server = {}
 const inputSchema = {
@@ -38,5 +38,15 @@ describe('headers for arguments', () => {
   test('are not asked for what is not given, not declared, or has no one place', () => {
     expect(outcome({ other: 'x', list: ['y'], deep: null }, {})).toBe('fine')
     expect(outcome({ region: 'eu' }, {}, 'plain')).toBe('fine')
+  })
+
+  test('are taken out of a schema, and nothing else of it', () => {
+    const { deep, list, other } = inputSchema.properties
+    expect(withoutParamHeaders(inputSchema)).toEqual({
+      type: 'object',
+      properties: { region: { type: 'string' }, deep: { ...deep, properties: { count: { type: 'integer' } } }, list, other },
+    })
+    expect(withoutParamHeaders({ type: 'object', properties: 7 })).toEqual({ type: 'object', properties: 7 })
+    expect(withoutParamHeaders({ type: 'object' })).toEqual({ type: 'object' })
   })
 })

@@ -56,6 +56,16 @@ export function createParamHeaders(): ParamHeaders {
   }
 }
 
+/** The schema of a tool without these declarations, for a door that does not check them: who reads none sends none. */
+export function withoutParamHeaders(schema: JsonObject, depth = 0): JsonObject {
+  if (depth > MAXIMUM_DEPTH) return schema
+  const { 'x-mcp-header': _, ...rest } = schema
+  const { properties } = rest
+  if (!isObject(properties)) return rest
+  const plain = ([name, child]: [string, unknown]) => [name, isObject(child) ? withoutParamHeaders(child, depth + 1) : child] as const
+  return { ...rest, properties: Object.fromEntries(Object.entries(properties).map(plain)) }
+}
+
 /** Only what is reached by the names of properties alone has one place in the arguments. */
 function* declarationsIn(schema: unknown, path: readonly string[]): Generator<Declaration, void, void> {
   if (!isObject(schema) || path.length > MAXIMUM_DEPTH) return

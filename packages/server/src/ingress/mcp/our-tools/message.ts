@@ -13,6 +13,7 @@ const Cancelled = z.object({
   params: z.object({ requestId: z.union([z.string(), z.int()]) }),
 })
 const Named = z.object({ method: z.string() })
+const Request = z.object({ id: z.union([z.string(), z.int()]) })
 
 /** Throws `payload_too_large`. */
 export async function readMessage(body: AsyncIterable<Uint8Array>): Promise<string> {
@@ -31,6 +32,8 @@ export async function readMessage(body: AsyncIterable<Uint8Array>): Promise<stri
 
 export interface Understood {
   readonly method: string | null
+  /** Of a request. */
+  readonly id: string | number | null
   /** Which request it cancels. */
   readonly cancels: string | number | null
 }
@@ -41,6 +44,7 @@ export function understand(text: string): Understood {
   if (Array.isArray(message)) throw new HoldfastError('invalid_request', 'the body is a batch; send one message at a time')
   return {
     method: Named.safeParse(message).data?.method ?? null,
+    id: Request.safeParse(message).data?.id ?? null,
     cancels: Cancelled.safeParse(message).data?.params.requestId ?? null,
   }
 }

@@ -13,6 +13,8 @@ import { ByteContent } from '../../rest/byte-content.ts'
 import { bytes, route } from '../../rest/route.ts'
 import type { Route, Visit } from '../../rest/route.ts'
 import type { KeyNeeds } from '../../rest/session-requests.ts'
+import { METHOD_NOT_FOUND } from '../../../mcp/share/message.ts'
+import { refuse } from '../http/json-response.ts'
 import { callsUnderWay } from './calls-under-way.ts'
 import { ConversationQuery } from './conversation.ts'
 import { conversationSessions } from './conversation-session.ts'
@@ -22,6 +24,7 @@ import { sessionTools } from './session-tools.ts'
 import type { ToolOffer, ToolVisit } from './tool-offer.ts'
 import { toolServer } from './tool-server.ts'
 
+const NOTHING_TO_TELL = { status: 404, code: METHOD_NOT_FOUND, message: 'these tools tell of no changes' }
 const CLIENT_ID = /^[\x21-\x7e]{1,128}$/
 /** What the library reads. */
 const HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
@@ -47,8 +50,6 @@ export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, mo
     const handler = createMcpHandler(() => toolServer(offered, visit), {
       // A silent answer is cut by proxies; a stream says that it is still there.
       responseMode: method === 'tools/call' ? 'sse' : 'auto',
-      // The tools stay what they are, so there is nothing to tell.
-      maxSubscriptions: 0,
       onerror: (error) => (failure = error),
     })
     const response = await handler.fetch(requestOf(text, call))
@@ -75,7 +76,9 @@ export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, mo
       async handle(call) {
         const { query: conversation, body, principal, caller, requestId, recheck, problemOf } = call
         const text = await readMessage(body)
-        const { method, cancels } = understand(text)
+        const { method, id, cancels } = understand(text)
+        // The library would refuse for want of room, and a client would come back.
+        if (method === 'subscriptions/listen' && id !== null) return refuse(call, NOTHING_TO_TELL, id)
         const client = { principal, clientId: clientIdOf(call) }
         if (cancels !== null) calls.cancel(client, cancels)
         const visit = {

@@ -18,7 +18,9 @@ export interface ToolServerNeeds {
 }
 
 export function toolServer({ release, guidance, offers }: ToolServerNeeds, visit: ToolVisit): McpServer {
-  const mcp = new McpServer({ name: 'holdfast', version: release }, { capabilities: { tools: {} }, instructions: guidance })
+  // The library would promise to tell when they change, which nobody does here.
+  const capabilities = { tools: { listChanged: false } }
+  const mcp = new McpServer({ name: 'holdfast', version: release }, { capabilities, instructions: guidance })
 
   async function called(name: string, input: unknown, watch: ToolWatch): Promise<CallToolResult> {
     for (const offer of offers) {
