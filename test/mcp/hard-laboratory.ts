@@ -1,0 +1,73 @@
+/**
+ * A whole server on each backend that the hard cases are tried on, and what they look at: inside the box, in the log, on the machine.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { backendsUnderTest, because } from '../environment/backends.ts'
+import type { BackendUnderTest } from '../environment/machine.ts'
+import { startHoldfast } from './holdfast-process.ts'
+import type { HoldfastProcess } from './holdfast-process.ts'
+import type { Address } from './mcp-clients.ts'
+
+const PROGRAM = readFileSync(join(import.meta.dirname, 'hard-server.py'), 'utf8')
+const KINDS: readonly string[] = ['bubblewrap', 'docker']
+
+export interface HardLaboratory {
+  readonly holdfast: HoldfastProcess
+  /** Puts a server of its own for one test; the address is that of a conversation of the same name. */
+  serve(name: string, wish?: { readonly env?: Readonly<Record<string, string>>; readonly box?: object }): Promise<Address>
+  /** What a command prints in the box of that conversation. */
+  inside(name: string, command: string): Promise<string>
+  /** Children of the server that run in the box, with `sleep` as their program. */
+  sleepers(name: string): Promise<number>
+  logOf(name: string): Promise<string>
+  runOf(name: string): Promise<Record<string, unknown>>
+}
+
+/** Declares the tests on each backend; the laboratory is open while they run. */
+export async function describeHard(
+  what: string,
+  declare: (laboratory: HardLaboratory, under: BackendUnderTest) => void,
+  settings: NodeJS.ProcessEnv = {},
+): Promise<void> {
+  for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+    describe.skipIf(under.skipReason !== null)(`${what} on ${under.kind}${because(under)}`, { timeout: 120_000 }, () => {
+      let holdfast: HoldfastProcess
+      beforeAll(async () => {
+        holdfast = await startHoldfast(under, settings)
+      }, 60_000)
+      afterAll(() => holdfast.close(), 60_000)
+      declare(
+        laboratoryOf(() => holdfast),
+        under,
+      )
+    })
+  }
+}
+
+export function laboratoryOf(current: () => HoldfastProcess): HardLaboratory {
+  const inside = async (name: string, command: string) => {
+    const answer = await current().json('/v1/exec', { method: 'POST', body: { session: name, command } })
+    const { stdout } = answer
+    return typeof stdout === 'string' ? stdout : JSON.stringify(answer)
+  }
+  return {
+    get holdfast() {
+      return current()
+    },
+    async serve(name, { env = {}, box = {} } = {}) {
+      const { url, key, ask } = current()
+      const body = { command: 'python3', args: ['-u', '-c', PROGRAM], env, box: { network: 'off', ...box } }
+      expect((await ask(`/v1/mcp/servers/${name}`, { method: 'PUT', body })).status).toBe(201)
+      return { url: `${url}/mcp/${name}?session=${name}`, key }
+    },
+    inside,
+    sleepers: async (name) => Number(await inside(name, 'ps ax -o args | grep -c "^sleep 8639" || true')),
+    logOf: async (name) => (await current().ask(`/v1/mcp/servers/${name}/logs`)).text(),
+    async runOf(name) {
+      const { runs } = await current().json(`/v1/mcp/servers/${name}`)
+      return (runs as readonly Record<string, unknown>[])[0] ?? {}
+    },
+  }
+}
