@@ -83,7 +83,7 @@ export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, mo
         if (cancels !== null) calls.cancel(client, cancels)
         const visit = {
           ...{ principal, caller, conversation, requestId, recheck, problemOf },
-          underWay: (id: string | number) => calls.begin(client, id),
+          underWay: (asked: string | number) => calls.begin(client, asked),
         }
         const response = await answerTo(text, method, call, visit)
         response.headers.set('cache-control', 'no-store')

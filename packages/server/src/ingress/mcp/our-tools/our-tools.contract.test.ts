@@ -35,6 +35,22 @@ describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${be
     })
   const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
+  test('no news of them are promised, and whoever wants to listen is told that there is nothing to hear', async () => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const ask = async (method: string, params: object) => {
+      const message = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }
+      const response = await post('/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method })
+      return [response.status, await response.json()]
+    }
+    expect(await ask('server/discover', {})).toMatchObject([200, { result: { capabilities: { tools: { listChanged: false } } } }])
+    const listening = { notifications: { toolsListChanged: true } }
+    expect(await ask('subscriptions/listen', listening)).toMatchObject([404, { id: 1, error: { code: -32601 } }])
+  })
+
   describe.each(Object.entries(CLIENTS))('to a client of %s', (era, openClient) => {
     async function open(query = '', headers: Readonly<Record<string, string>> = {}, key = keys.ada): Promise<TestClient> {
       const client = await openClient(`${real.server.url}/mcp${query}`, { authorization: `Bearer ${key}`, ...headers })
