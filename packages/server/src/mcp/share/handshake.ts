@@ -29,20 +29,25 @@ export interface HandshakeNeeds {
   readonly limits: Pick<ShareLimits, 'probeMs' | 'handshakeMs'>
   /** Some servers of before end at any other first word than `initialize`. */
   readonly firstWord: 'discover' | 'initialize'
+  /** In milliseconds. */
+  clock(): number
   request(method: string, params: JsonObject, timeoutMs: number): Promise<Reply>
   notify(method: string): Promise<void>
 }
 
 /** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
 export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
-  const modern = needs.firstWord === 'discover' ? await discover(needs) : null
-  return modern ?? initialize(needs)
+  const { clock, firstWord, limits } = needs
+  const begunAt = clock()
+  const modern = firstWord === 'discover' ? await discover(needs) : null
+  return modern ?? initialize(needs, limits.handshakeMs - (clock() - begunAt))
 }
 
 /** `null`: it speaks as before. A server that does not answer in time is greeted in the other way. */
 async function discover({ request, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Handshake | null> {
   const asked = enveloped({}, { info: clientInfo, capabilities, level: null })
-  const reply = await request('server/discover', asked, limits.probeMs).catch(unlessTimedOut)
+  // Whoever does not know it may be silent, and needs time for the other greeting.
+  const reply = await request('server/discover', asked, Math.min(limits.probeMs, limits.handshakeMs / 2)).catch(unlessTimedOut)
   if (reply === null || 'error' in reply) return null
   const { supportedVersions, capabilities: offered, instructions } = reply.result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION) || !isObject(offered)) return null
@@ -58,9 +63,10 @@ async function discover({ request, clientInfo, capabilities, limits }: Handshake
 
 const UNNAMED = { name: 'unnamed', version: '0' }
 
-async function initialize({ request, notify, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Handshake> {
+async function initialize(needs: HandshakeNeeds, leftMs: number): Promise<Handshake> {
+  const { request, notify, clientInfo, capabilities, limits } = needs
   const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
-  const reply = await request('initialize', params, limits.handshakeMs).catch((error: unknown) => {
+  const reply = await request('initialize', params, Math.max(leftMs, 1)).catch((error: unknown) => {
     if (unlessTimedOut(error) === null) throw failed(`it did not answer initialize within ${limits.handshakeMs / 1000} seconds`, error)
     throw error
   })

@@ -13,7 +13,7 @@ export interface ShareLimits {
   readonly subscriptionsPerClient: number
   /** For an answer to the first word in the way of 2026, which a server of before may not give. */
   readonly probeMs: number
-  /** For the answer to `initialize`. */
+  /** For all of its first words. */
   readonly handshakeMs: number
   /** Without an answer and without progress. */
   readonly requestMs: number

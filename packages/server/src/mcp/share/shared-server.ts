@@ -88,7 +88,7 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     calls.call({ client: null, method, params, dress: (plain) => plain, timeoutMs })
 
   const greeting =
-    known === undefined ? shakeHands({ clientInfo, capabilities, limits, firstWord, request, notify }) : Promise.resolve(known)
+    known === undefined ? shakeHands({ clientInfo, capabilities, limits, firstWord, clock, request, notify }) : Promise.resolve(known)
   const initialized = greeting.then((handshake) => {
     dialect = (handshake.era === 'legacy' ? legacyDialect : modernDialect)({
       handshake,
