@@ -149,7 +149,7 @@ async function start(
   })
   endings.push(() => plane.close(DRAIN_MS))
   metrics.describe({ release: RELEASE, backend: chosen.backend.kind, store: store.dialect })
-  metrics.watch(stateSources({ store, sessions: plane.sessions, clock: Date.now }))
+  metrics.watch(stateSources({ store, sessions: plane.sessions, mcp: plane.mcp.runs, clock: Date.now }))
 
   const verifyToken = await openTokens(config, plane)
   let isStopping = false

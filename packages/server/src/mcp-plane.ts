@@ -10,6 +10,7 @@ import type { Sealing } from './home/sealing.ts'
 import { launchingServers } from './mcp/run/launch-server.ts'
 import { createMcpRuns } from './mcp/run/mcp-runs.ts'
 import type { McpRuns } from './mcp/run/mcp-runs.ts'
+import { observedLaunching } from './mcp/run/observed-launching.ts'
 import { releaseOwnBoxes } from './mcp/run/own-boxes.ts'
 import { placesOf } from './mcp/run/place.ts'
 import { createMcpServers } from './mcp/servers/mcp-servers.ts'
@@ -20,6 +21,7 @@ import type { Sessions } from './sessions/sessions.ts'
 import type { Store } from './store/store.ts'
 import { errorText } from './telemetry/log.ts'
 import type { Log } from './telemetry/log.ts'
+import type { McpObserver } from './telemetry/observations.ts'
 
 export interface McpPlane {
   readonly servers: McpServers
@@ -41,16 +43,18 @@ export interface McpPlaneNeeds {
   readonly serverId: string
   readonly clock: () => number
   readonly log: Log
+  readonly observer: McpObserver
 }
 
-export function openMcpPlane({ store, sealing, sessions, pipelines, mounts, serverId, clock, log }: McpPlaneNeeds): McpPlane {
+export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
+  const { store, sealing, sessions, pipelines, mounts, serverId, clock, log, observer } = needs
   let following: Promise<void> = Promise.resolve()
   let recovering: Promise<void> = Promise.resolve()
   const servers = createMcpServers({ store, sealing, clock, sharedTenantId: DEFAULT_TENANT_ID, onChange: follow })
   const runs = createMcpRuns({
     ...{ store, servers, sessions, serverId, clock, log },
     placeOf: placesOf({ sessions, pipelines, mounts }),
-    launching: launchingServers({ store, sessions, mounts, clock, log }),
+    launching: observedLaunching(launchingServers({ store, sessions, mounts, clock, log, observer }), observer),
   })
 
   /** One after the other. */

@@ -50,6 +50,19 @@ export interface WebhookObserver {
   webhookEventGivenUp(): void
 }
 
+export const MCP_OUTCOMES = ['answered', 'tool_error', 'refused', 'failed', 'left'] as const
+/** `tool_error`: a result that says so; `refused`: an error of the server; `failed`: no answer; `left`: the client did not wait for it. */
+export type McpOutcome = (typeof MCP_OUTCOMES)[number]
+export const MCP_METHODS = ['tools/call', 'other'] as const
+export type McpMethod = (typeof MCP_METHODS)[number]
+
+export interface McpObserver {
+  /** A request of a client to a server in a box is over. */
+  mcpRequestEnded(method: McpMethod, outcome: McpOutcome, seconds: number): void
+  /** One try to start a server is over. */
+  mcpServerStarted(outcome: SandboxOutcome, seconds: number): void
+}
+
 /** Connections to the database. */
 export interface PoolUse {
   readonly used: number
@@ -67,7 +80,7 @@ export interface StoreObserver {
 }
 
 /** All of it, as the composition root hands it out. */
-export interface Observer extends RequestObserver, SessionObserver, SandboxObserver, WebhookObserver, StoreObserver {
+export interface Observer extends RequestObserver, SessionObserver, SandboxObserver, McpObserver, WebhookObserver, StoreObserver {
   readonly tracing: Tracing
 }
 
@@ -89,6 +102,8 @@ export const unobserved: Observer = {
   outputPrinted: nothing,
   healthOf: healthCounts,
   sandboxMade: nothing,
+  mcpRequestEnded: nothing,
+  mcpServerStarted: nothing,
   webhookTried: nothing,
   webhookEventGivenUp: nothing,
   transactionEnded: nothing,

@@ -13,7 +13,7 @@ import { smallServer } from './contract/small-server.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'ingress', 'sockets', 'contract', 'server-program.ts')
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
+for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
   describe.skipIf(under.skipReason !== null)(`a killed Holdfast on ${under.kind}${because(under)}`, () => {
     let home: string
     let server: ChildProcess
@@ -21,7 +21,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     let key: string
 
     const begin = async () => {
-      const settings = { HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind }
+      const { dockerSocket, image } = under.settings
+      const settings = {
+        ...{ HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind },
+        ...(dockerSocket === undefined ? {} : { HOLDFAST_DOCKER_HOST: dockerSocket }),
+        ...(image === undefined ? {} : { HOLDFAST_IMAGE: image }),
+      }
       server = spawn(process.execPath, [PROGRAM], { env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'inherit'] })
       const [address] = server.stdout === null ? [] : await once(server.stdout, 'data')
       url = String(address).trim()

@@ -20,6 +20,7 @@ import { findMcpRun, putMcpRun } from '../../store/tables/mcp-runs.ts'
 import type { McpRunRow } from '../../store/tables/mcp-runs.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Log } from '../../telemetry/log.ts'
+import type { McpObserver } from '../../telemetry/observations.ts'
 import { hostLook } from '../launch/host-look.ts'
 import { installDependencies } from '../launch/install-dependencies.ts'
 import { planLaunch } from '../launch/plan.ts'
@@ -49,6 +50,7 @@ export interface LaunchNeeds {
   readonly mounts: SessionMounts
   readonly clock: () => number
   readonly log: Log
+  readonly observer: McpObserver
 }
 
 export interface LaunchWish {
@@ -78,7 +80,7 @@ export interface LaunchServer {
   takeUp(wish: LaunchWish, session: SessionRow, signal: AbortSignal): Promise<Launched | null>
 }
 
-export function launchingServers({ store, sessions, mounts, clock, log }: LaunchNeeds): LaunchServer {
+export function launchingServers({ store, sessions, mounts, clock, log, observer }: LaunchNeeds): LaunchServer {
   const { processes, commands, files } = sessions
 
   async function prepare({ server, place, caller }: LaunchWish, signal: AbortSignal): Promise<Prepared> {
@@ -122,7 +124,7 @@ export function launchingServers({ store, sessions, mounts, clock, log }: Launch
     wish.onPhase('mcp_init', session)
     const said = known === null ? undefined : knownHandshake(known.handshake)
     const shared = shareServer({
-      ...{ lines, clientInfo: CLIENT, clock, log, onLog: runLog.printed, firstWord: wish.firstWord },
+      ...{ lines, clientInfo: CLIENT, clock, log, observer, onLog: runLog.printed, firstWord: wish.firstWord },
       keepsLogsApart: place.scope !== 'session',
       limits: { handshakeMs: server.config.box.startup_timeout_sec * 1000 },
       ...(said === undefined ? {} : { known: said }),

@@ -31,6 +31,7 @@ import { stopProcess } from './stop-process.ts'
 const UNUSED_MS = 15 * 60_000
 const SWEEP_MS = 60_000
 const TAKEN_UP_AT_ONCE = 8
+const STATES = ['starting', 'ready', 'failed', 'stopped'] as const
 /** How often a configuration may change under somebody who asks. */
 const MAXIMUM_TURNS = 4
 
@@ -49,6 +50,8 @@ export interface OpenedMcpServer {
 export interface McpRuns {
   /** Starts it if it does not run. Throws `not_found`, `mcp_server_disabled`, and the failure of its phase. */
   open(request: OpenRequest, signal: AbortSignal): Promise<OpenedMcpServer>
+  /** How many there are in each state, and their clients. */
+  readonly standing: { readonly servers: ReadonlyMap<McpRunView['state'], number>; readonly clients: number }
   /** Those of one server in this process, whoever they are for. */
   of(server: Pick<McpServer, 'tenantId' | 'name'>): readonly ServerRun[]
   view(run: ServerRun): Promise<McpRunView>
@@ -207,6 +210,11 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
           unlisten?.()
         }
       }
+    },
+    get standing() {
+      const views = [...runs.values()].map((run) => run.view())
+      const inState = (state: McpRunView['state']) => [state, views.filter((view) => view.state === state).length] as const
+      return { servers: new Map(STATES.map(inState)), clients: views.reduce((sum, { clients }) => sum + clients, 0) }
     },
     of: ({ tenantId, name }) => [...runs.values()].filter(({ server }) => server.tenantId === tenantId && server.name === name),
     async view(run) {

@@ -17,6 +17,7 @@ import { hostLook } from '../launch/host-look.ts'
 import { planLaunch } from '../launch/plan.ts'
 import type { McpServer } from '../servers/mcp-servers.ts'
 import { conversationWish } from './box-wish.ts'
+import { failureOf } from './run-failure.ts'
 
 /** Who asks for a server, and in which conversation. */
 export interface Asking {
@@ -60,7 +61,9 @@ export function placesOf({ sessions, pipelines, mounts }: PlacesNeeds): PlaceOf 
     if ('id' in target) return reads.open(caller, 'exec', target.id)
     const mount = await mountOf(server, target.owner ?? caller.owner, caller.visibility.tenantId)
     const wish = { ...target.wish, ...conversationWish(server.config.box, { mount }) }
-    const { session } = await sessions.getOrCreate(caller, { ...target, wish }, signal)
+    const { session } = await sessions.getOrCreate(caller, { ...target, wish }, signal).catch((cause: unknown) => {
+      throw failureOf(cause, { server: server.name, scope: server.scope, phase: 'session_create', stderr: '' }).error
+    })
     await reads.allow(caller, 'exec', session)
     return session
   }

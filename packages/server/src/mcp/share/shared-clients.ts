@@ -46,7 +46,7 @@ export interface SharedClients {
 }
 
 export interface SharedClientsNeeds {
-  readonly calls: Calls
+  readonly calls: Pick<Calls, 'call' | 'leave'>
   readonly asking: Asking
   readonly ready: Promise<{ readonly dialect: Dialect }>
   readonly limits: ShareLimits

@@ -8,6 +8,8 @@
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { Log } from '../../telemetry/log.ts'
+import { unobserved } from '../../telemetry/observations.ts'
+import type { McpObserver } from '../../telemetry/observations.ts'
 import { createAsking } from './asking.ts'
 import { createCalls } from './calls.ts'
 import { legacyDialect, modernDialect } from './dialect.ts'
@@ -21,6 +23,7 @@ import { answerText, isObject, messagesOf, notificationText } from './message.ts
 import type { JsonObject, RpcMessage } from './message.ts'
 import { MessageLines } from './message-lines.ts'
 import type { MessageLine } from './message-lines.ts'
+import { observedCalls } from './observed-calls.ts'
 import { outgoingTo } from './server-lines.ts'
 import type { ServerLines } from './server-lines.ts'
 import { createSharedClients } from './shared-clients.ts'
@@ -36,6 +39,7 @@ export interface ShareNeeds {
   /** In milliseconds. */
   readonly clock: () => number
   readonly log: Log
+  readonly observer?: McpObserver
   /** A line that the server printed among its messages, without its end. */
   readonly onLog: (line: string) => void
   /** `initialize`, for a server that ended at another first word. */
@@ -73,7 +77,8 @@ const ASKABLE: JsonObject = { sampling: {}, elicitation: { form: {}, url: {} }, 
 const MAXIMUM_LOG_CHARACTERS = 8192
 
 export function shareServer(needs: ShareNeeds): SharedServer {
-  const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known, keepsLogsApart = false } = needs
+  const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known } = needs
+  const { keepsLogsApart = false, observer = unobserved } = needs
   const limits: ShareLimits = { ...SHARE_LIMITS, ...needs.limits }
   const outgoing = outgoingTo({ lines, maximumBytes: limits.waitingBytes, onDoubt })
   // Ids of somebody before us may still be answered.
@@ -103,7 +108,7 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     })
     return { handshake, dialect }
   })
-  const clients = createSharedClients({ calls, asking, ready: initialized, limits, notify })
+  const clients = createSharedClients({ calls: observedCalls(calls, observer), asking, ready: initialized, limits, notify })
   const fanOut = createFanOut({
     clients: clients.all,
     level: () => clients.level,

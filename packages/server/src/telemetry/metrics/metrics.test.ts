@@ -11,7 +11,14 @@ import type { StateSources } from './state-gauges.ts'
 let metrics: Metrics
 let now = 0
 const sources = (stored: StateSources['stored']): StateSources => ({
-  ...{ stored, clock: () => now, attended: () => 3, waiting: () => 2, sandboxes: () => 5 },
+  ...{
+    stored,
+    clock: () => now,
+    attended: () => 3,
+    waiting: () => 2,
+    sandboxes: () => 5,
+    mcp: () => ({ servers: new Map([['ready', 2]]), clients: 7 }),
+  },
 })
 const scraped = async () => parseExposition(await metrics.text())
 
@@ -82,6 +89,27 @@ test('requests are counted by route, method and class of status; whatever else i
   expect(families.get('holdfast_http_requests_total')?.samples).toHaveLength(3)
 })
 
+test('requests to MCP servers are counted by kind and outcome, and starts by how they ended; nothing that a tenant named makes a series', async () => {
+  const { mcpRequestEnded, mcpServerStarted } = metrics.observer
+  const before = (await scraped()).get('holdfast_mcp_requests_total')?.samples.length
+  mcpRequestEnded('tools/call', 'answered', 0.004)
+  mcpRequestEnded('tools/call', 'failed', 0.2)
+  mcpRequestEnded('other', 'left', 0.1)
+  mcpServerStarted('started', 0.3)
+  mcpServerStarted('failed', 4)
+  const families = await scraped()
+  const method = 'tools/call'
+  expect(valueOf(families, 'holdfast_mcp_requests_total', { method, outcome: 'answered' })).toBe(1)
+  expect(valueOf(families, 'holdfast_mcp_requests_total', { method, outcome: 'failed' })).toBe(1)
+  expect(valueOf(families, 'holdfast_mcp_requests_total', { method, outcome: 'tool_error' })).toBe(0)
+  expect(valueOf(families, 'holdfast_mcp_requests_total', { method: 'other', outcome: 'left' })).toBe(1)
+  expect(valueOf(families, 'holdfast_mcp_request_duration_seconds_bucket', { method, le: '0.005' })).toBe(1)
+  expect(valueOf(families, 'holdfast_mcp_request_duration_seconds_count', { method })).toBe(2)
+  expect(valueOf(families, 'holdfast_mcp_server_starts_total', { outcome: 'failed' })).toBe(1)
+  expect(valueOf(families, 'holdfast_mcp_server_start_duration_seconds_sum')).toBe(0.3)
+  expect(families.get('holdfast_mcp_requests_total')?.samples).toHaveLength(before ?? 0)
+})
+
 test('a stream is open from its beginning to its end', async () => {
   const ended = metrics.observer.streamOpened()
   metrics.observer.streamOpened()
@@ -130,6 +158,8 @@ describe('how things stand', () => {
     expect(valueOf(families, 'holdfast_requests_attended')).toBe(3)
     expect(valueOf(families, 'holdfast_sessions_waiting')).toBe(2)
     expect(valueOf(families, 'holdfast_sandboxes_connected')).toBe(5)
+    expect(valueOf(families, 'holdfast_mcp_servers', { state: 'ready' })).toBe(2)
+    expect(valueOf(families, 'holdfast_mcp_clients')).toBe(7)
     expect(valueOf(families, 'holdfast_sessions', { state: 'idle' })).toBe(1)
     expect(valueOf(families, 'holdfast_webhooks_behind')).toBe(4)
     now = 4_999

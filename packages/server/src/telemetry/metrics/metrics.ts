@@ -6,6 +6,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Observer } from '../observations.ts'
 import type { Tracing } from '../tracing.ts'
+import { mcpMetrics } from './mcp-metrics.ts'
 import { requestMetrics } from './request-metrics.ts'
 import { sandboxMetrics } from './sandbox-metrics.ts'
 import { sessionMetrics } from './session-metrics.ts'
@@ -37,6 +38,7 @@ export function createMetrics(tracing: Tracing): Metrics {
       ...requestMetrics(registry),
       ...sessionMetrics(registry),
       ...sandboxMetrics(registry),
+      ...mcpMetrics(registry),
       ...webhookMetrics(registry),
       ...storeMetrics(registry),
       tracing,

@@ -16,6 +16,12 @@ export interface StoredState {
   readonly webhooksBehind: number
 }
 
+/** MCP servers that this server knows of: where each place is one. */
+export interface McpState {
+  readonly servers: ReadonlyMap<string, number>
+  readonly clients: number
+}
+
 export interface StateSources {
   stored(): Promise<StoredState>
   /** Callers that are being served. */
@@ -24,6 +30,7 @@ export interface StateSources {
   waiting(): number
   /** Sandboxes that this server is connected to. */
   sandboxes(): number
+  mcp(): McpState
   readonly clock: () => number
 }
 
@@ -53,6 +60,16 @@ export function stateGauges(registry: Registry, sources: StateSources): void {
   gauge('holdfast_requests_attended', 'Callers who are being served by a session at this moment.', sources.attended)
   gauge('holdfast_sessions_waiting', 'Sessions on this server whose sandbox is being made.', sources.waiting)
   gauge('holdfast_sandboxes_connected', 'Sandboxes that this server is connected to.', sources.sandboxes)
+  const servers: Gauge<'state'> = new Gauge({
+    name: 'holdfast_mcp_servers',
+    help: 'MCP servers in boxes of this server, by state; one for each box that it is in.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of sources.mcp().servers) servers.set({ state }, count)
+    },
+  })
+  gauge('holdfast_mcp_clients', 'Clients that are connected to MCP servers in boxes of this server.', () => sources.mcp().clients)
 
   function gauge(name: string, help: string, read: () => number): void {
     const made: Gauge = new Gauge({ name, help, registers, collect: () => made.set(read()) })

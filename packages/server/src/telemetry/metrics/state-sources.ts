@@ -6,20 +6,22 @@
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { countOpenSessions, countWebhooksBehind } from '../../store/tables/state-counts.ts'
-import type { StateSources } from './state-gauges.ts'
+import type { McpState, StateSources } from './state-gauges.ts'
 
 export interface StateSourcesNeeds {
   readonly store: Store
   readonly sessions: Pick<Sessions, 'attended' | 'waiting' | 'sandboxes'>
+  readonly mcp: { readonly standing: McpState }
   readonly clock: () => number
 }
 
-export function stateSources({ store, sessions, clock }: StateSourcesNeeds): StateSources {
+export function stateSources({ store, sessions, mcp, clock }: StateSourcesNeeds): StateSources {
   return {
     stored: () => store.read(async (sql) => ({ sessions: await countOpenSessions(sql), webhooksBehind: await countWebhooksBehind(sql) })),
     attended: () => sessions.attended,
     waiting: () => sessions.waiting,
     sandboxes: () => sessions.sandboxes,
+    mcp: () => mcp.standing,
     clock,
   }
 }
