@@ -54,7 +54,10 @@ await describeHard('an MCP server in a box', (laboratory) => {
     await client.close()
   })
 
-  test.each(['cancel', 'release'])('ends with its session, when somebody does %s while calls run', async (deed) => {
+  test.each([
+    ['cancel', 'cancelled', {}],
+    ['release', 'released', { drain_seconds: 1 }],
+  ])('ends with its session, when somebody does %s while calls run', async (deed, state, body) => {
     const name = `session-${deed}`
     const client = await toolClient('2025-11-25', await serve(name))
     const hanging = client.call('hang')
@@ -62,11 +65,9 @@ await describeHard('an MCP server in a box', (laboratory) => {
     await eventually(async () => JSON.parse(await client.call('waiting')) as object).toMatchObject({ waiting: 1 })
     const { session_id: id } = await runOf(name)
     const { holdfast } = laboratory
-    expect((await holdfast.ask(`/v1/sessions/${String(id)}/${deed}`, { method: 'POST', body: {} })).ok).toBe(true)
+    expect((await holdfast.ask(`/v1/sessions/${String(id)}/${deed}`, { method: 'POST', body })).ok).toBe(true)
     await expect(hanging).rejects.toMatchObject({ data: { code: 'mcp_server_exited' } })
-    await eventually(async () => (await holdfast.json(`/v1/sessions/${String(id)}`))['state']).toBe(
-      `${deed}${deed.endsWith('e') ? 'd' : 'led'}`,
-    )
+    await eventually(async () => (await holdfast.json(`/v1/sessions/${String(id)}`))['state']).toBe(state)
     await eventually(async () => (await runOf(name))['state']).toBe('stopped')
     await client.close()
   })

@@ -71,6 +71,11 @@ await describeHard('an MCP server in a box', (laboratory) => {
       ),
     )
     expect(await withClient(address, (client) => client.call('pid'))).toBe(pid)
+    const metrics = await (await laboratory.holdfast.ask('/metrics')).text()
+    const answered = /^holdfast_mcp_requests_total\{method="tools\/call",outcome="answered"\} (\d+)$/m.exec(metrics)?.[1]
+    expect(Number(answered)).toBeGreaterThanOrEqual(1002)
+    expect(metrics).toMatch(/^holdfast_mcp_servers\{state="ready"\} [1-9]/m)
+    expect(metrics).not.toContain('many')
     expect(await laboratory.runOf('many')).toMatchObject({ state: 'ready', attempts: 0 })
   })
 
