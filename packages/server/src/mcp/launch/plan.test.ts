@@ -32,6 +32,13 @@ describe('a server without a project', () => {
     })
   })
 
+  test('in a box without a network is told so, unless its configuration says something else', async () => {
+    const box = { network: 'off' } as const
+    expect((await plan({ command: 'npx', args: ['x'], box })).env).toEqual({ npm_config_offline: 'true', UV_OFFLINE: '1' })
+    const env = { npm_config_offline: 'false' }
+    expect((await plan({ command: 'npx', args: ['x'], env, box })).env).toMatchObject(env)
+  })
+
   test('may be told of paths of the box, which are never looked for on the host', async () => {
     const asked: string[] = []
     const config = McpServerConfig.parse({ command: '/usr/bin/python3', args: ['/workspace/server.py', '/etc/passwd', '--log=/run/x'] })

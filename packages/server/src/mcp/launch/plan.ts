@@ -41,6 +41,9 @@ export interface LaunchPlan {
   readonly notes: readonly string[]
 }
 
+/** Those who fetch what they run ask for minutes where nobody can answer; told so, they say at once that it is not there. */
+const OFFLINE: Readonly<Record<string, string>> = { npm_config_offline: 'true', UV_OFFLINE: '1' }
+
 /** Programs that were installed come first, and the process stays the one that was started. */
 const WITH_PATH = 'export PATH="$1:${PATH:-/usr/local/bin:/usr/bin:/bin}"; shift; exec "$@"'
 
@@ -70,6 +73,7 @@ export async function planLaunch(
           : places.project
         : posix.resolve(project === null ? workspace : places.project, rewrite(cwd)),
     env: {
+      ...(box.network === 'off' ? OFFLINE : {}),
       ...(runtimes.includes('python') ? { VIRTUAL_ENV: places.venv } : {}),
       ...mapValues({ ...box.env, ...env }, rewrite),
     },

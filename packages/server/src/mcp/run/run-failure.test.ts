@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { failureOf, failureView } from './run-failure.ts'
 import type { FailedRun } from './run-failure.ts'
 
-const run: FailedRun = { server: 'notes', scope: 'session', phase: 'mcp_init', stderr: '' }
+const run: FailedRun = { server: 'notes', scope: 'session', phase: 'mcp_init', stderr: '', isCutOff: false }
 const failed = (code: ErrorCode, differs: Partial<FailedRun> = {}) => failureOf(new HoldfastError(code, 'it broke'), { ...run, ...differs })
 
 describe('a failure', () => {
@@ -43,6 +43,19 @@ describe('a failure', () => {
     const shared = failureOf(cause, { ...run, scope: 'tenant', stderr })
     expect(shared.error.message).toBe('the MCP server "notes": it broke')
     expect(shared.error.details).toEqual({ step: 'pip', phase: 'mcp_init', server: 'notes', hint: shared.hint })
+  })
+
+  test('of a server that asks for a network in a box without one says so, where that may be the cause', () => {
+    for (const code of ['mcp_server_exited', 'mcp_init_failed', 'dependencies_failed'] as const) {
+      expect(failed(code, { isCutOff: true }).hint).toContain('has no network')
+      expect(failed(code).hint).not.toContain('has no network')
+    }
+    expect(failed('command_not_started', { isCutOff: true }).hint).toContain('The program must be in the box')
+  })
+
+  test('that knows what to do about itself is not told something general instead', () => {
+    const cause = new HoldfastError('dependencies_failed', 'it broke', { hint: 'name another image' })
+    expect(failureOf(cause, run)).toMatchObject({ hint: 'name another image', error: { details: { hint: 'name another image' } } })
   })
 
   test('that is a bug says nothing of itself', () => {

@@ -27,6 +27,8 @@ export interface FailedRun {
   readonly phase: McpPhase
   /** The end of what it complained of. */
   readonly stderr: string
+  /** It asks for a network, and the box of its conversation has none. */
+  readonly isCutOff: boolean
 }
 
 /** There is no sandbox to be had at the moment. */
@@ -48,13 +50,21 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   profile_locked: 'Leave the named fields out of `box`; the profile of these sessions decides about them.',
 }
 
+/** What may come from not being able to fetch something. */
+const OF_NO_NETWORK: ReadonlySet<ErrorCode> = new Set(['mcp_server_exited', 'mcp_init_failed', 'dependencies_failed'])
+const NO_NETWORK =
+  'The session of this conversation has no network, so nothing can be fetched: make it with one, ' +
+  'or give the server a box of its own with the scope "tenant".'
+
 export function failureOf(cause: unknown, run: FailedRun): RunFailure {
   const known = isHoldfastError(cause) ? cause : new HoldfastError('internal', 'something went wrong that should not have', {}, { cause })
   const isBoxDown = BOX_DOWN.has(known.code) && isBeforeGreeting(run.phase)
   const phase = isBoxDown ? 'box_unavailable' : run.phase
   const hint = isBoxDown
     ? `No sandbox can be had, and nothing is run outside of one. ${ERRORS[known.code].hint}`
-    : (HINTS[known.code] ?? ERRORS[known.code].hint)
+    : run.isCutOff && OF_NO_NETWORK.has(known.code)
+      ? NO_NETWORK
+      : (givenHint(known) ?? HINTS[known.code] ?? ERRORS[known.code].hint)
   const reason = reasonOf(known, run)
   return {
     ...{ phase, hint, reason },
@@ -65,6 +75,11 @@ export function failureOf(cause: unknown, run: FailedRun): RunFailure {
 
 export function failureView({ phase, error, reason, hint }: RunFailure): McpRunError {
   return { phase, code: error.code, message: reason, hint }
+}
+
+/** Whoever failed may know better than its code. */
+function givenHint({ details }: HoldfastError): string | null {
+  return typeof details['hint'] === 'string' ? details['hint'] : null
 }
 
 function isBeforeGreeting(phase: McpPhase): boolean {

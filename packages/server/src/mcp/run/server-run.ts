@@ -68,6 +68,11 @@ export interface ServerRunNeeds {
   afterEnd(run: ServerRun, session: SessionRow, executionId: string): Promise<void>
 }
 
+/** A server never widens the box of its conversation, whatever it asks for. */
+function isCutOff({ config }: McpServer, { session }: Place): boolean {
+  return session !== null && config.box.network === 'on' && (session.wish.network ?? 'off') === 'off'
+}
+
 export function createServerRun(needs: ServerRunNeeds, server: McpServer, first: Place): ServerRun {
   const { launching, clock, log, retryMs = RETRY_MS, healthRules = HEALTH_RULES } = needs
   const runLog = createRunLog(clock)
@@ -102,7 +107,8 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   })
 
   function failed(cause: unknown): RunFailure {
-    const found = failureOf(cause, { server: server.name, scope: place.scope, phase, stderr: lines?.stderr ?? '' })
+    const asked = { server: server.name, scope: place.scope, phase, stderr: lines?.stderr ?? '' }
+    const found = failureOf(cause, { ...asked, isCutOff: isCutOff(server, place) })
     failure = found
     attempts += 1
     runLog.note(`${found.phase}: ${found.reason}`)
