@@ -47,9 +47,13 @@ onBubblewrap('MCP servers', (stage) => {
     expect(shown).toMatch(/TOOL +DESCRIPTION\nsay +says it again\n/)
     expect(shown).toMatch(/\ntalk +ready +runtime +ses_/)
     expect(shown).not.toContain('hunter2')
+    const data = JSON.parse((await holdfast(['mcp', 'inspect', 'tiny', '--session', 'talk', '-o', 'json'])).stdout)
+    expect(data).toMatchObject({ env_keys: ['TOKEN'], tools: {}, offered: [{ name: 'say', inputSchema: {} }], runs: [{ state: 'ready' }] })
+    expect(JSON.parse((await holdfast(['mcp', 'inspect', 'tiny', '-o', 'json'])).stdout)).toMatchObject({ tools: {}, offered: null })
     expect((await holdfast(['mcp', 'logs', 'tiny'])).stdout).toMatch(/holdfast ready\n/)
     expect(await holdfast(['mcp', 'rm', 'tiny'])).toMatchObject({ code: 0 })
     expect(await holdfast(['mcp', 'inspect', 'tiny'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no MCP server "tiny"') })
+    expect((await holdfast(['mcp', 'logs', 'tiny'])).stderr).toContain('\n  `holdfast mcp ls` lists the MCP servers')
   })
 
   test('a file of another program is taken as it is, with its comments; what cannot be is refused by its field', async () => {
@@ -69,6 +73,22 @@ onBubblewrap('MCP servers', (stage) => {
     await holdfast(['mcp', 'add', 'broken', '--', 'no-such-program'])
     const refused = await holdfast(['mcp', 'call', 'broken', 'say', '--session', 'talk'])
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the MCP server "broken"') })
-    expect(refused.stderr).toContain('process_start')
+    expect(refused.stderr).toContain('broken: process_start')
+    expect(refused.stderr).toContain('\n  The program must be in the box')
+  })
+
+  test('one that waits for what a box without a network cannot give says that there is none', async () => {
+    const silent = { command: 'sleep', args: ['60'], box: { startup_timeout_sec: 1 } }
+    await holdfast(['mcp', 'add', '--file', '-'], JSON.stringify({ mcpServers: { silent } }))
+    const cutOff = await holdfast(['mcp', 'call', 'silent', 'say', '--session', 'talk'])
+    expect(cutOff).toMatchObject({ code: 1, stderr: expect.stringContaining('\n  The session of this conversation has no network') })
+    const online = await holdfast(['mcp', 'call', 'silent', 'say', '--session', 'online', '--profile', 'network_basic'])
+    expect(online).toMatchObject({ code: 1, stderr: expect.stringContaining('\n  It must speak MCP on stdin and stdout') })
+  })
+
+  test('what is not JSON is told by its place, and nothing is asked of the server', async () => {
+    expect(await holdfast(['mcp', 'call', 'tiny', 'say', '{"a":\n1,}', '--session', 'talk'])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('the arguments: must be a JSON object, and is not valid JSON (line 2, column 3)') },
+    })
   })
 })

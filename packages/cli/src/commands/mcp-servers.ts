@@ -17,10 +17,11 @@ import { printList, structured, write } from '../output/print.ts'
 import type { OutputFlags } from '../output/print.ts'
 import { facts, table } from '../output/table.ts'
 import { surfaceOf } from '../output/tint.ts'
+import { wireNames } from '../output/wire-names.ts'
 import { startSpinner } from '../spinner.ts'
 
 type Flags = ServerFlags & OutputFlags
-type UseFlags = ServerFlags & SessionFlags & Pick<OutputFlags, 'output'>
+type UseFlags = ServerFlags & SessionFlags & Pick<OutputFlags, 'output'> & { readonly profile?: string }
 
 const nameOf = ({ name }: McpServerRecord) => name
 
@@ -48,10 +49,17 @@ function addAdd(mcp: Command): void {
     .command('add')
     .description('configure an MCP server, or all servers of a configuration file of Claude, Cursor or VS Code')
     .argument('[name]', 'what it is called')
-    .argument('[command...]', 'the program and its arguments, after --')
+    .argument('[command...]', 'the program and its arguments, after --; it is run in the box, without a shell')
     .option('-f, --file <path>', 'a file with mcpServers, or with servers; - for stdin')
     .option('-e, --env <name=value>', 'a variable of its environment; may be repeated', assignment)
-    .addOption(new Option('--scope <scope>', 'who shares one process').choices(['session', 'pipeline', 'tenant', 'shared']))
+    .addOption(
+      new Option('--scope <scope>', 'who shares one process: a conversation (unless given), or more').choices([
+        'session',
+        'pipeline',
+        'tenant',
+        'shared',
+      ]),
+    )
     .option('--cwd <path>', 'where it is started')
     .option('--image <image>', 'what the root of its box is made of')
     .addOption(new Option('--network <network>', 'of its box').choices(['on', 'off']))
@@ -135,15 +143,19 @@ function addInspect(mcp: Command): void {
     .command('inspect')
     .description('show an MCP server, its processes, and, started in a session, its tools')
     .argument('<name>', 'its name')
-    .addHelpText('after', `\nExamples:\n  holdfast mcp inspect everything\n  holdfast mcp inspect everything --session demo`)
-  withServer(withFormat(withSession(inspect))).action(async (name: string, flags: UseFlags) => {
+    .addHelpText(
+      'after',
+      `\nExamples:\n  holdfast mcp inspect everything\n  holdfast mcp inspect everything --session demo --profile network_basic`,
+    )
+  withServer(withFormat(withConversation(inspect))).action(async (name: string, flags: UseFlags) => {
     const client = await openClient(flags)
     const known = await client.mcp.get(name)
-    const isStarted = isNamedByFlags(flags) || known.scope === 'tenant' || known.scope === 'shared'
+    const isNamed = isNamedByFlags(flags) || flags.pipeline !== undefined
+    const isStarted = !known.disabled && (isNamed || known.scope === 'tenant' || known.scope === 'shared')
     const tools = isStarted ? (await started(name, flags)).tools : null
     const server = isStarted ? await client.mcp.get(name) : known
-    // Tools are printed as their server describes them.
-    if (flags.output !== 'table') return write(await structured({ ...server, tools: tools ?? server.tools }, flags.output))
+    // `tools` are the rules; what is offered is printed as its server describes it.
+    if (flags.output !== 'table') return write(await structured({ ...named(server), offered: tools }, flags.output))
     const surface = surfaceOf(process.stdout)
     await write(facts(serverRows(server), surface))
     if (server.runs.length > 0) await write(`\n${table(server.runs, runColumns, surface)}`)
@@ -158,8 +170,14 @@ function addCall(mcp: Command): void {
     .argument('<name>', 'the server')
     .argument('<tool>', 'the tool')
     .argument('[arguments]', 'a JSON object; - for stdin', '{}')
-    .addHelpText('after', `\nExample:\n  holdfast mcp call everything echo '{"message":"hello"}' --session demo`)
-  withServer(withFormat(withSession(call))).action(async (name: string, tool: string, input: string, flags: UseFlags) => {
+    .addHelpText(
+      'after',
+      `
+Examples:
+  holdfast mcp call everything echo '{"message":"hello"}' --session demo
+  holdfast mcp call notes search - --pipeline support < arguments.json`,
+    )
+  withServer(withFormat(withConversation(call))).action(async (name: string, tool: string, input: string, flags: UseFlags) => {
     const asked = await readJson(input)
     await started(name, flags)
     const client = await openClient(flags)
@@ -173,10 +191,26 @@ function addCall(mcp: Command): void {
 async function started(name: string, flags: UseFlags) {
   const client = await openClient(flags)
   const spinner = startSpinner(`starting ${name}`)
-  return client.mcp.start(name, { ...(await conversationOf(flags)), onProgress: spinner.say }).finally(spinner.stop)
+  const onProgress = (line: string) => spinner.say(`${name}: ${line}`)
+  return client.mcp.start(name, { ...(await conversationOf(flags)), onProgress }).finally(spinner.stop)
+}
+
+/** With what counts when the session is made for the call. */
+function withConversation(command: Command): Command {
+  return withSession(command)
+    .option('--pipeline <name>', 'a configured pipeline: whose server it is, or whose scope makes the key')
+    .option('--profile <name>', 'of the session, if it is made now; see profiles')
 }
 
 async function conversationOf(flags: UseFlags): Promise<McpUseOptions> {
-  if (!isNamedByFlags(flags)) return {}
-  return targetOf(await openClient(flags), namedSession(undefined, flags), false)
+  const { pipeline, profile } = flags
+  if (!isNamedByFlags(flags)) return { pipeline, profile }
+  const target = await targetOf(await openClient(flags), namedSession(undefined, flags), profile !== undefined)
+  return { ...target, pipeline, profile }
+}
+
+/** In the names of the API's documents. */
+function named(server: McpServerRecord): object {
+  const printed = wireNames(server)
+  return typeof printed === 'object' && printed !== null ? printed : {}
 }

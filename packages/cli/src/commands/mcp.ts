@@ -1,8 +1,10 @@
 /** `holdfast mcp …`: our tools for MCP clients, and MCP servers that run in boxes. */
+import { join } from 'node:path'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { openClient } from '../client.ts'
 import { clientEnvironment } from '../config.ts'
+import { note } from '../failure.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
 import { withSession } from '../flags/session-flags.ts'
@@ -10,7 +12,7 @@ import type { SessionFlags } from '../flags/session-flags.ts'
 import { sandboxWish, withSandboxWish } from '../flags/wish-flags.ts'
 import type { SandboxWishFlags } from '../flags/wish-flags.ts'
 import { clientConfig, MCP_CLIENTS } from '../mcp/client-config.ts'
-import type { McpClient } from '../mcp/client-config.ts'
+import type { McpClient, OwnProgram } from '../mcp/client-config.ts'
 import { write } from '../output/print.ts'
 import { addMcpServers } from './mcp-servers.ts'
 
@@ -64,11 +66,17 @@ Examples:
   holdfast mcp config claude
   holdfast mcp config cursor -- --session demo`,
     )
-    .action((client: McpClient, flags: readonly string[]) => write(`${clientConfig(client, ownProgram(), flags)}\n`))
+    .action(async (client: McpClient, flags: readonly string[]) => {
+      await write(`${clientConfig(client, ownProgram(), flags)}\n`)
+      if (clientEnvironment().apiKey !== null)
+        note('HOLDFAST_API_KEY is set here and not printed, because it is a secret; give it to the client as a variable of this server')
+    })
 }
 
 /** A client starts it in a directory of its own choosing. */
-function ownProgram(): readonly [string, ...string[]] {
-  const { program } = clientEnvironment()
-  return program === 'holdfast' ? [program] : [process.execPath, process.argv[1] ?? '']
+function ownProgram(): OwnProgram {
+  const { program, clone, whereabouts: env } = clientEnvironment()
+  if (clone === null) return { program: [program], env }
+  // What npm runs of a clone has another name after every change; its entry stays.
+  return { program: [process.execPath, join(clone, 'scripts/run.mjs'), 'holdfast'], env }
 }

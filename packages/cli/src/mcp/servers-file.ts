@@ -17,18 +17,27 @@ export async function readJson(argument: string): Promise<object> {
 }
 
 function objectOf(content: string, what: string): object {
-  try {
-    const value: unknown = JSON.parse(content)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Said below: the parser's own words would repeat what it read, which may be a secret.
-  }
+  const value = parsed(content, what)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   throw wrongUse(`${what}: must be a JSON object`)
+}
+
+/** Where it is wrong, in place of the parser's own words: those repeat what it read, which may be a secret. */
+function parsed(content: string, what: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch (error) {
+    const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+    const place = line === undefined ? '' : ` (line ${line}, column ${column})`
+    throw wrongUse(`${what}: must be a JSON object, and is not valid JSON${place}`)
+  }
 }
 
 /** Strings stay as they are, whatever is in them. */
 export function withoutComments(content: string): string {
   return content
-    .replaceAll(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) => (found.startsWith('"') ? found : ' '))
-    .replaceAll(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ''))
+    .replaceAll(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) =>
+      found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' '),
+    )
+    .replaceAll(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ' '))
 }

@@ -3,7 +3,7 @@
  */
 
 /** Their names are the caller's, or are the wire's already. */
-const KEPT_INSIDE = new Set(['labels', 'metadata', 'data', 'reasons'])
+const KEPT_INSIDE = new Set(['labels', 'metadata', 'data', 'reasons', 'serverInfo'])
 
 export function wireNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(wireNames)
