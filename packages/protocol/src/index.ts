@@ -191,6 +191,7 @@ export {
   ToolCallBody,
   ToolDefinition,
   ToolFailure,
+  ToolProgressEvent,
   ToolList,
   ToolsQuery,
 } from './tools.ts'

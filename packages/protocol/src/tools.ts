@@ -232,3 +232,7 @@ export const ToolCallBody = z
   .check(shapesNoOther)
 export type ToolCallBody = z.output<typeof ToolCallBody>
 export type ToolCallBodyInput = z.input<typeof ToolCallBody>
+
+/** Lines that a command printed since the last of these, while a tool is at work. */
+export const ToolProgressEvent = z.object({ text: z.string() })
+export type ToolProgressEvent = z.output<typeof ToolProgressEvent>

@@ -55,5 +55,5 @@ export type { Skill, SkillArchiveOptions, SkillFields, SkillFile, SkillFileList,
 export type { DeadlineCeilings, TenantPolicy, TenantQuotas, TenantRecord, Tenants } from './tenants.ts'
 export type { Terminal, TerminalSize } from './terminal.ts'
 export type { ConnectOptions, CreateTerminalOptions, Terminals } from './terminals.ts'
-export type { FunctionTool, SessionTools, Tool, ToolResult, Tools } from './tools.ts'
+export type { FunctionTool, SessionTools, Tool, ToolCallOptions, ToolResult, Tools } from './tools.ts'
 export type { CreatedWebhook, WebhookRecord, Webhooks } from './webhooks.ts'

@@ -34,6 +34,33 @@ describe.skipIf(isSkipped)(`the tools of a server${why}`, () => {
     expect(await session.tools.call('read', { path: 'gone' })).toMatchObject({ ok: false })
   })
 
+  test('what a command prints is heard while it runs, and the result is the same', async () => {
+    const session = await holdfast.sessions.getOrCreate({ key: 'heard' })
+    await session.commands.run('mkfifo go')
+    const heard: string[] = []
+    const onProgress = (text: string) => {
+      heard.push(text)
+      // The command waits for this: what it printed was heard before its end.
+      if (heard.length === 1) void session.commands.run('echo > go')
+    }
+    const told = await session.tools.call('exec', { command: 'echo one; read line < go; echo two' }, { onProgress })
+    expect(told).toMatchObject({ ok: true, stdout: 'one\ntwo\n' })
+    expect(heard).toEqual(['one', 'two'])
+    expect(await session.tools.call('exec', {}, { onProgress })).toMatchObject({ ok: false })
+    await expect(session.tools.call('none', {}, { onProgress })).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  test('whoever leaves while a command prints ends it', async () => {
+    const session = await holdfast.sessions.getOrCreate({ key: 'left' })
+    await session.commands.run('mkfifo alive')
+    // Ends when nobody of the command's tree is left to write.
+    const ended = session.commands.run('cat alive')
+    const leaving = new AbortController()
+    const options = { signal: leaving.signal, onProgress: () => leaving.abort() }
+    await expect(session.tools.call('exec', { command: 'exec 3> alive; echo up; sleep 1000' }, options)).rejects.toThrow()
+    expect(await ended).toMatchObject({ status: 'completed' })
+  })
+
   test('what does not exist for the caller is thrown', async () => {
     const session = await holdfast.sessions.getOrCreate({ key: 'model' })
     await expect(session.tools.call('no/such tool', {})).rejects.toMatchObject({ code: 'not_found' })

@@ -3,9 +3,12 @@
  *
  * Names in schemas, inputs and results are left as they are on the wire: they are the model's.
  */
-import type { ToolCallBodyInput, ToolList } from '@holdfast/protocol'
+import type { ToolCallBodyInput, ToolList, ToolProgressEvent } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
+import { parsed as parsedEvent } from './exec.ts'
+import { errorOfEvent } from './transport/problem.ts'
+import { unreachable } from './transport/transport.ts'
 import type { Transport } from './transport/transport.ts'
 
 /** Beyond the tool's own time: for a sandbox that is made first. */
@@ -44,7 +47,12 @@ export interface SessionTools {
    * What the model asked for, done in this session. `input` is an object, or its JSON as models write it. Only who may not, or a server
    * that is not reached, throws.
    */
-  call(name: string, input: object | string, options?: CallOptions): Promise<ToolResult>
+  call(name: string, input: object | string, options?: ToolCallOptions): Promise<ToolResult>
+}
+
+export interface ToolCallOptions extends CallOptions {
+  /** Hears the lines that a command prints while it runs: at most 1,000 times, 1,000 characters each. The result is the same. */
+  readonly onProgress?: ((text: string) => void | Promise<void>) | undefined
 }
 
 export function createTools(transport: Transport): Tools {
@@ -67,12 +75,24 @@ export function createTools(transport: Transport): Tools {
 
 export function createSessionTools({ transport, sessionId }: { readonly transport: Transport; readonly sessionId: string }): SessionTools {
   return {
-    async call(name, input, { signal, timeoutMs } = {}) {
+    async call(name, input, { signal, timeoutMs, onProgress } = {}) {
       const parsed = typeof input === 'string' ? parsedInput(input) : { value: input }
       if ('error' in parsed) return { ok: false, error: parsed.error }
       const json: ToolCallBodyInput = { session_id: sessionId, input: parsed.value }
       const waitMs = timeoutMs ?? PREPARATION_MS + ownTimeMs(parsed.value)
-      return transport.json<ToolResult>({ method: 'POST', path: `/v1/tools/${encodeURIComponent(name)}`, json, signal, timeoutMs: waitMs })
+      const request = { method: 'POST', path: `/v1/tools/${encodeURIComponent(name)}`, json, signal, timeoutMs: waitMs } as const
+      if (onProgress === undefined) return transport.json<ToolResult>(request)
+      const answer = await transport.open({ ...request, headers: { accept: 'text/event-stream' }, isOnce: true })
+      try {
+        for await (const { event, data } of answer.events()) {
+          if (event === 'progress') await onProgress(parsedEvent<ToolProgressEvent>(data).text)
+          else if (event === 'result') return parsedEvent<ToolResult>(data)
+          else if (event === 'error') throw errorOfEvent(data)
+        }
+      } finally {
+        answer.close()
+      }
+      throw unreachable(transport.url, new Error('the stream ended before the tool did'))
     },
   }
 }

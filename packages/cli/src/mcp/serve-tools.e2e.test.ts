@@ -14,9 +14,14 @@ import type { RealServer } from '../contract/real-server.ts'
 const INFO = { name: 'test', version: '1.0.0' }
 const OPEN = ['pending', 'idle', 'active', 'suspended'] as const
 
+interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly onprogress?: (told: { readonly progress: number; readonly message?: string | undefined }) => void
+}
+
 interface StdioClient {
   names(): Promise<readonly string[]>
-  call(name: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>
+  call(name: string, input: Record<string, unknown>, options?: CallOptions): Promise<Record<string, unknown>>
   close(): Promise<void>
 }
 
@@ -30,8 +35,7 @@ function started({ environment }: RealServer, flags: readonly string[], more: No
 function faceOf(client: LegacyClient | ModernClient): StdioClient {
   return {
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
-    async call(name, input, signal) {
-      const options = signal === undefined ? {} : { signal }
+    async call(name, input, options = {}) {
       const request = { name, arguments: input }
       const result =
         client instanceof LegacyClient ? await client.callTool(request, undefined, options) : await client.callTool(request, options)
@@ -123,7 +127,7 @@ onBubblewrap('holdfast mcp', (stage) => {
       // Ends when nobody of the command's tree is left to write.
       const ended = session.commands.run('cat alive')
       const leaving = new AbortController()
-      const call = client.call('exec', { command: 'exec 3> alive; sleep 1000 & echo > started; wait' }, leaving.signal)
+      const call = client.call('exec', { command: 'exec 3> alive; sleep 1000 & echo > started; wait' }, { signal: leaving.signal })
       const gone = call.then(
         () => 'answered',
         () => 'cancelled',
@@ -132,6 +136,24 @@ onBubblewrap('holdfast mcp', (stage) => {
       leaving.abort()
       expect(await gone).toBe('cancelled')
       expect(await ended).toMatchObject({ status: 'completed' })
+    })
+
+    test('a client that asks for progress hears what a command prints while it runs', async () => {
+      const client = await open(['--session', `heard-${era}`])
+      const session = await admin().sessions.getOrCreate({ key: `heard-${era}` })
+      await session.commands.run('mkfifo go')
+      const heard: object[] = []
+      const onprogress = ({ progress, message }: { readonly progress: number; readonly message?: string | undefined }) => {
+        heard.push({ progress, message })
+        // The command waits for this: its first line was heard before its end.
+        if (heard.length === 1) void session.commands.run('echo > go')
+      }
+      const told = await client.call('exec', { command: 'echo one; read line < go; echo two >&2' }, { onprogress })
+      expect(told).toMatchObject({ ok: true, stdout: 'one\n', stderr: 'two\n' })
+      expect(heard).toEqual([
+        { progress: 1, message: 'one' },
+        { progress: 2, message: 'two' },
+      ])
     })
 
     test('a viewer may not use the tools', async () => {

@@ -3,7 +3,7 @@
  */
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { Holdfast, Tool, ToolResult } from '@holdfast/sdk'
+import type { Holdfast, Tool, ToolCallOptions, ToolResult } from '@holdfast/sdk'
 import { VERSION } from '../commands/version.ts'
 import { isFailure } from '../failure.ts'
 import type { ToolConversation } from './conversation.ts'
@@ -13,6 +13,8 @@ export interface Offer {
   readonly guidance: string
   readonly tools: readonly Tool[]
 }
+
+type Watch = Pick<ToolCallOptions, 'onProgress'> & { readonly signal: AbortSignal }
 
 /** What the server offers; throws when it is not there, or this one may not ask. */
 export async function readOffer(holdfast: Holdfast): Promise<Offer> {
@@ -26,21 +28,29 @@ export function toolServer({ guidance, tools }: Offer, conversation: ToolConvers
     ...{ name, description },
     inputSchema: { ...inputSchema, type: 'object' as const },
   }))
-  async function called(name: string, input: object, signal: AbortSignal): Promise<ToolResult> {
+  async function called(name: string, input: object, { signal, onProgress }: Watch): Promise<ToolResult> {
     if (!listed.some((tool) => tool.name === name))
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name.slice(0, 64)}'`)
     try {
       return await (callSessionTool(conversation, name, input, signal) ??
-        (await conversation.session(signal)).tools.call(name, input, { signal }))
+        (await conversation.session(signal)).tools.call(name, input, { signal, onProgress }))
     } catch (error) {
       if (!isFailure(error)) throw error
       return { ok: false, error: error.message, code: error.code }
     }
   }
   mcp.server.setRequestHandler('tools/list', () => ({ tools: listed }))
-  mcp.server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq: { signal } }) =>
-    resultOf(await called(name, input, signal)),
-  )
+  mcp.server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
+    const { signal, _meta: { progressToken } = {} } = mcpReq
+    let progress = 0
+    // A client that asks for none gets its answer in one piece, and the request can be repeated when the connection breaks.
+    const onProgress =
+      progressToken === undefined
+        ? undefined
+        : (message: string) =>
+            mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: (progress += 1), message } })
+    return resultOf(await called(name, input, { signal, onProgress }))
+  })
   return mcp
 }
 

@@ -4,18 +4,20 @@
  * [ingress] → tools → access → policy → sessions → sandboxes → guest → result
  *
  * One row for each tool, because they need different rights. A call that the model got wrong is answered with 200 and `ok: false`: the
- * host hands it back to the model as it is.
+ * host hands it back to the model as it is. As a stream of events it also tells the lines that a command prints.
  */
 import { TOOL_NAMES, TOOL_SHAPES, ToolCallBody, ToolFailure, ToolList, ToolsQuery } from '@holdfast/protocol'
-import type { ToolName } from '@holdfast/protocol'
+import type { ToolName, ToolProgressEvent } from '@holdfast/protocol'
 import { z } from 'zod'
 import { authorize } from '../../access/authorize.ts'
 import type { GetOrCreate } from '../../sessions/getting.ts'
 import { openAiTool } from '../../tools/definitions.ts'
 import { TOOL_VERBS } from '../../tools/tool.ts'
+import { outputProgress } from '../../tools/output-progress.ts'
 import type { Tools } from '../../tools/tools.ts'
 import { auditedBy } from './audited-by.ts'
 import { START_ERRORS } from './commands.ts'
+import { followedStream, wantsEvents } from './event-stream.ts'
 import { json, route } from './route.ts'
 import type { Call, Nothing, Route } from './route.ts'
 import { CREATE_ERRORS, keyOf, wishOf } from './session-requests.ts'
@@ -41,7 +43,7 @@ export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): r
       summary: WORDS[name].summary,
       authorization: TOOL_VERBS[name],
       body: ToolCallBody.describe(`A session, and the input of ${name}`),
-      answers: { 200: json(WORDS[name].result, resultOf(name), 'What the model is to be told') },
+      answers: { 200: json(WORDS[name].result, resultOf(name), 'What the model is to be told', 'progress, then result or error') },
       errors: [...CREATE_ERRORS, ...START_ERRORS],
       async handle(call) {
         const context = {
@@ -52,7 +54,11 @@ export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): r
           },
         }
         const { input = {} } = call.body
-        return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }
+        if (!wantsEvents(call)) return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }
+        return followedStream(call, async (stream, signal) => {
+          const onOutput = outputProgress((_, text) => stream.send({ event: 'progress', data: { text } satisfies ToolProgressEvent }))
+          await stream.send({ event: 'result', data: await tools.call(call.caller, { ...context, onOutput }, name, input, signal) })
+        })
       },
     })
 

@@ -6,7 +6,7 @@
 import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { whileAllowed } from '../../rest/while-allowed.ts'
-import { outputProgress } from './output-progress.ts'
+import { outputProgress } from '../../../tools/output-progress.ts'
 import { toldResult } from './tool-offer.ts'
 import type { ToolOffer, ToolVisit, ToolWatch } from './tool-offer.ts'
 

@@ -1,19 +1,19 @@
 /**
  * What a command prints, as progress messages of the call that runs it.
  *
- * [ingress] → tools → access → policy → sessions → sandboxes → guest → result
+ * ingress → [tools] → access → policy → sessions → sandboxes → guest → result
  *
  * Messages wait in memory for a client that does not read, so there are only so many of them, each only so long: the result tells the
  * rest.
  */
 import { StringDecoder } from 'node:string_decoder'
-import type { ToolWatch } from './tool-offer.ts'
+import type { OnOutput } from './tool.ts'
 
 const MAXIMUM_MESSAGES = 1_000
 const MAXIMUM_CHARACTERS = 1_000
 
 /** `send` gets the number of the message, which grows, and the lines that have become whole since the last one. */
-export function outputProgress(send: (progress: number, message: string) => Promise<void>): NonNullable<ToolWatch['onOutput']> {
+export function outputProgress(send: (progress: number, message: string) => Promise<void>): OnOutput {
   const streams = { stdout: lineCutter(), stderr: lineCutter() }
   let sent = 0
   return async ({ bytes, channel }) => {
