@@ -14,8 +14,11 @@ const REQUEST_HEADERS = [
 ]
 const ANSWER_HEADERS = [
   ...['ETag', 'Location', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Idempotency-Replayed', 'Allow'],
-  ...['Content-Range', 'Content-Length', 'Last-Modified', 'Accept-Ranges'],
+  ...['Content-Range', 'Content-Length', 'Last-Modified', 'Accept-Ranges', 'Mcp-Session-Id'],
 ]
+/** Of MCP clients: some are named after variables of a scope and parameters of tools, so each that is asked for is allowed by its name. */
+const OF_MCP = /^(?:mcp|holdfast)-[a-z0-9-]{1,120}$/i
+const MAXIMUM_OF_MCP = 64
 const REMEMBERED_SECONDS = 600
 
 export interface Cors {
@@ -44,10 +47,19 @@ export function cors(allowedOrigins: ReadonlySet<string>): Cors {
           vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
           'access-control-allow-origin': origin,
           'access-control-allow-methods': METHODS.join(', '),
-          'access-control-allow-headers': REQUEST_HEADERS.join(', '),
+          'access-control-allow-headers': [...REQUEST_HEADERS, ...askedOfMcp(request)].join(', '),
           'access-control-max-age': `${REMEMBERED_SECONDS}`,
         },
       })
     },
   }
+}
+
+function askedOfMcp({ headers }: Request): readonly string[] {
+  const asked = headers.get('access-control-request-headers') ?? ''
+  return asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => OF_MCP.test(name))
+    .slice(0, MAXIMUM_OF_MCP)
 }

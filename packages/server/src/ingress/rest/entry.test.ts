@@ -186,6 +186,20 @@ describe('pages of other origins', () => {
       expect(answer.headers.get('access-control-expose-headers')).toContain(name)
   })
 
+  test('that are named may be MCP clients: their headers are allowed by name, and nothing else that is asked for', async () => {
+    const { send } = open({ origins: [APP] })
+    const wanted = ['mcp-session-id', 'mcp-protocol-version', 'Mcp-Param-Region', 'holdfast-session', 'Holdfast-Var-Launcher-Id']
+    const others = ['cookie', 'x-mcp-session-id', 'mcp-', 'mcp-a b', `mcp-${'a'.repeat(200)}`]
+    const asked = { ...asking, 'access-control-request-headers': [...wanted, ...others].join(',') }
+    const allowed = (await send('OPTIONS', '/mcp', asked)).headers.get('access-control-allow-headers')?.split(', ') ?? []
+    expect(allowed).toEqual(expect.arrayContaining(wanted))
+    expect(allowed.filter((name) => others.includes(name))).toEqual([])
+    const many = { ...asking, 'access-control-request-headers': Array.from({ length: 500 }, (_, n) => `mcp-${n}`).join(',') }
+    expect((await send('OPTIONS', '/mcp', many)).headers.get('access-control-allow-headers')?.split(', ').length).toBeLessThan(100)
+    const answer = await send('POST', '/v1/exec', { origin: APP })
+    expect(answer.headers.get('access-control-expose-headers')).toContain('Mcp-Session-Id')
+  })
+
   test('are not spoken of to programs and to pages of this server, but that answers differ is said', async () => {
     const { send } = open({ origins: [APP] })
     for (const headers of [{}, { origin: 'http://127.0.0.1:5410' }]) {
