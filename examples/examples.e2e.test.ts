@@ -15,7 +15,7 @@ const RUNNERS: Readonly<Record<string, { readonly program: string; readonly need
   '.ts': { program: process.execPath, needs: 'sh' },
 }
 /** Parts of examples. */
-const PARTS = ['lines.ts']
+const PARTS = ['lines.ts', 'word_count_server.py']
 
 const examples = globSync('*/*.{sh,py,ts}', { cwd: import.meta.dirname })
   .filter((path) => !PARTS.includes(basename(path)))
