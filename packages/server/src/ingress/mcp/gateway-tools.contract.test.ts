@@ -44,7 +44,9 @@ describe('tools of servers in boxes', () => {
   })
 
   test('of a server that does not start are left out, and say why when they are called', async () => {
-    const open = async () => {
+    const tried: (number | undefined)[] = []
+    const open = async (_: AbortSignal, tries?: number) => {
+      tried.push(tries)
       throw new HoldfastError('mcp_init_failed', 'it did not start')
     }
     const never = () => new Promise<never>(() => {})
@@ -55,6 +57,8 @@ describe('tools of servers in boxes', () => {
     ]
     const offer = serverTools({ servers: async () => servers, log, listPatienceMs: 2_000 })
     expect((await offer.list(visit)).map(({ name }) => name)).toEqual(['good__echo'])
+    // A list is not worth waiting for all tries of one that does not start.
+    expect(tried).toEqual([2])
     await expect(offer.call(visit, 'broken__echo', {}, watch)).rejects.toMatchObject({ code: 'mcp_init_failed' })
   })
 })

@@ -20,10 +20,13 @@ import type { ToolOffer, ToolVisit } from './our-tools/tool-offer.ts'
 
 const SEPARATOR = '__'
 const LIST_PATIENCE_MS = 10_000
+/** A second one may do better: some servers end at a first word that they do not know. Clients do not wait long for a list. */
+const LIST_TRIES = 2
 
 export interface NamedServer {
   readonly name: string
-  open(signal: AbortSignal): Promise<OpenedServer>
+  /** `tries`: how many that fail are waited for. */
+  open(signal: AbortSignal, tries?: number): Promise<OpenedServer>
 }
 
 export interface ServerToolsNeeds {
@@ -40,8 +43,10 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     signal.addEventListener('abort', () => late.reject(signal.reason), { once: true })
     late.promise.catch(() => {})
     // What takes longer may go on: the next one who asks finds it started.
-    const listed = withClient(open, new AbortController().signal, (client, rules) =>
-      allTools((params) => callServer(client, rules, { method: 'tools/list', params }, { signal })),
+    const listed = withClient(
+      (given) => open(given, LIST_TRIES),
+      new AbortController().signal,
+      (client, rules) => allTools((params) => callServer(client, rules, { method: 'tools/list', params }, { signal })),
     )
     listed.catch(() => {})
     try {

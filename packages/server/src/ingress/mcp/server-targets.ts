@@ -10,7 +10,6 @@ import { askedFor } from '../rest/mcp-conversation.ts'
 import type { KeyNeeds } from '../rest/session-requests.ts'
 import type { GatewayRoutesNeeds } from './gateway-server.ts'
 import type { NamedServer, ServerToolsNeeds } from './gateway-tools.ts'
-import type { GatewayTarget } from './http/gateway-visit.ts'
 import type { ToolVisit } from './our-tools/tool-offer.ts'
 
 export interface ServerTargetsNeeds extends KeyNeeds {
@@ -24,9 +23,9 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
   type Asked = Pick<ToolVisit, 'caller' | 'conversation'>
 
   const opening =
-    ({ caller, conversation }: Asked, name: string): GatewayTarget['open'] =>
-    async (signal) => {
-      const { server, shared } = await runs.open({ caller, name, ...askedFor(conversation, rules) }, signal)
+    ({ caller, conversation }: Asked, name: string): NamedServer['open'] =>
+    async (signal, tries) => {
+      const { server, shared } = await runs.open({ caller, name, tries, ...askedFor(conversation, rules) }, signal)
       return { server: shared, tools: server.config.tools }
     }
 
@@ -37,10 +36,11 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       await servers.get(tenantId, name)
       const { target, pipeline } = askedFor(conversation, rules)
       const where = target === null ? null : 'id' in target ? target.id : target.key.keyHash
+      const open = opening({ caller, conversation }, name)
       return {
         visitor: JSON.stringify([tenantId, subject]),
         holder: JSON.stringify([tenantId, subject, name, where, pipeline ?? null]),
-        open: opening({ caller, conversation }, name),
+        open: (signal) => open(signal),
       }
     },
     async servers(visit) {

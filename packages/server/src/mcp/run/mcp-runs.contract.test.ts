@@ -161,6 +161,22 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(Number(await call(await open(alice, 'dying', id), 'pid'))).toBeGreaterThan(0)
     }, 60_000)
 
+    test('who does not want to wait for every try is told of the last one, and the others go on waiting', async () => {
+      await put('dying', smallServer({ env: { MOOD: 'dies' } }))
+      const target = { id: await sessionOf(alice, 'a') }
+      const hasty = () => runs().open({ caller: alice.caller, name: 'dying', target, pipeline: undefined, tries: 2 }, never)
+      const told: string[] = []
+      const patient = refused(open(alice, 'dying', target.id, (line) => told.push(line)))
+      expect(await refused(hasty())).toMatchObject({ code: 'mcp_server_exited' })
+      const heard = told.filter((line) => line.includes('tried again')).length
+      expect(heard).toBeLessThan(3)
+      // Comes while the third is waited for.
+      expect(await refused(hasty())).toMatchObject({ code: 'mcp_server_exited' })
+      expect(told.filter((line) => line.includes('tried again'))).toHaveLength(heard)
+      await patient
+      expect(told.filter((line) => line.includes('tried again'))).toHaveLength(3)
+    }, 60_000)
+
     test('one that ends by itself is started by whoever asks next, and its stderr stays readable', async () => {
       await put('small', smallServer({ env: { MOOD: 'prints' } }))
       const id = await sessionOf(alice, 'a')

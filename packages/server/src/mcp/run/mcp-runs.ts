@@ -39,6 +39,8 @@ export interface OpenRequest extends Asking {
   readonly name: string
   /** Hears what is done until it is ready. */
   readonly onProgress?: ((line: string) => void) | undefined
+  /** How many tries that fail are waited for; all of them unless given. */
+  readonly tries?: number | undefined
 }
 
 export interface OpenedMcpServer {
@@ -201,7 +203,7 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
         const { server, place, run } = await find(request, signal)
         const unlisten = request.onProgress === undefined ? undefined : run.log.listen(request.onProgress)
         try {
-          return { server, run, shared: await run.open(request.caller, place, signal) }
+          return { server, run, shared: await run.open(request.caller, place, signal, request.tries) }
         } catch (error) {
           // Another configuration took its place meanwhile, which may do better.
           const isReplaced = !isClosed && runs.get(keyOf(server, place.place)) !== run

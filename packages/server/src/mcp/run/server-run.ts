@@ -46,7 +46,8 @@ export interface ServerRun {
   readonly isUnused: boolean
   readonly executionId: string | null
   readonly session: SessionRow | null
-  open(caller: LaunchWish['caller'], place: Place, signal: AbortSignal): Promise<SharedServer>
+  /** `tries`: after so many that failed, this one does not wait for more; others may. */
+  open(caller: LaunchWish['caller'], place: Place, signal: AbortSignal, tries?: number): Promise<SharedServer>
   /** Goes on with what an earlier life left running in this session. `false`: nothing of it runs. */
   takeUp(session: SessionRow): Promise<boolean>
   view(): Omit<McpRunView, 'pid'>
@@ -96,6 +97,9 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   let starting: Promise<SharedServer> | null = null
   /** What has to be over before it is started again. */
   let clearing: Promise<void> = Promise.resolve()
+  /** Of the start that is under way. */
+  let failedTries = 0
+  const impatient = new Set<(found: RunFailure) => void>()
 
   const wishOf = (caller: LaunchWish['caller'], firstWord: LaunchWish['firstWord']): LaunchWish => ({
     ...{ server, place, caller, runLog, firstWord },
@@ -191,6 +195,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   async function start(caller: LaunchWish['caller']): Promise<SharedServer> {
     state = 'starting'
     await clearing
+    failedTries = 0
     let firstWord: LaunchWish['firstWord'] = 'discover'
     for (let attempt = 0; ; attempt += 1) {
       lines = null
@@ -200,12 +205,26 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
         const found = failed(cause)
         // Some servers of before end at a first word that they do not know.
         if (phase === 'mcp_init' && isHoldfastError(cause, 'mcp_server_exited')) firstWord = 'initialize'
+        failedTries += 1
+        for (const hear of impatient) hear(found)
         const waitMs = retryMs[attempt]
         if (over.signal.aborted || !found.mayPass || waitMs === undefined) giveUp(found)
         runLog.note(`it is tried again in ${waitMs / 1000} seconds`)
         await pause(waitMs, over.signal)
         if (over.signal.aborted) giveUp(found)
       }
+    }
+  }
+
+  async function untilTries(work: Promise<SharedServer>, tries: number): Promise<SharedServer> {
+    const enough = Promise.withResolvers<never>()
+    const hear = ({ error }: RunFailure) => void (failedTries >= tries && enough.reject(error))
+    if (failure !== null) hear(failure)
+    impatient.add(hear)
+    try {
+      return await Promise.race([work, enough.promise])
+    } finally {
+      impatient.delete(hear)
     }
   }
 
@@ -234,16 +253,14 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     get session() {
       return session
     },
-    async open(caller, asked, signal) {
+    async open(caller, asked, signal, tries = Infinity) {
       if (over.signal.aborted) throw stopped()
       usedAt = clock()
       if (launched !== null && !launched.shared.isOver) return launched.shared
       if (failure !== null && failedUntil > clock()) throw failure.error
       place = asked
-      return unlessAborted(
-        once(() => start(caller)),
-        signal,
-      )
+      const work = once(() => start(caller))
+      return unlessAborted(untilTries(work, tries), signal)
     },
     async takeUp(found) {
       if (launched !== null) return true
