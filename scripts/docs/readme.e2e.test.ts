@@ -1,5 +1,5 @@
 /** What the README shows is what happens: its commands, its request and its program are run against a real server. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runProgram } from '../../packages/sdk/src/contract/run-program.ts'
@@ -35,6 +35,8 @@ describe.skipIf(isSkipped)(`the README${why}`, () => {
     shell = openShell({ HOLDFAST_URL: running.server.url, HOLDFAST_API_KEY: running.apiKey })
     mkdirSync(join(shell.home, '.holdfast'))
     writeFileSync(join(shell.home, '.holdfast', 'admin.key'), running.apiKey)
+    // Its reader is in a clone.
+    symlinkSync(join(ROOT, 'examples'), join(shell.home, 'examples'))
   })
   afterAll(async () => {
     await shell.close()
