@@ -62,7 +62,7 @@ export function placesOf({ sessions, pipelines, mounts }: PlacesNeeds): PlaceOf 
     const mount = await mountOf(server, target.owner ?? caller.owner, caller.visibility.tenantId)
     const wish = { ...target.wish, ...conversationWish(server.config.box, { mount }) }
     const { session } = await sessions.getOrCreate(caller, { ...target, wish }, signal).catch((cause: unknown) => {
-      throw failureOf(cause, { server: server.name, scope: server.scope, phase: 'session_create', stderr: '' }).error
+      throw failureOf(cause, { server: server.name, scope: server.scope, phase: 'session_create', stderr: '', isCutOff: false }).error
     })
     await reads.allow(caller, 'exec', session)
     return session

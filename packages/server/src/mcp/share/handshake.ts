@@ -3,7 +3,9 @@
  *
  * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
  *
- * A server of 2026-07-28 answers `server/discover`; one of before does not know it, and is greeted with `initialize`.
+ * A server of 2026-07-28 answers `server/discover`; one of before does not know it, and is greeted with `initialize`. Some of before never
+ * answer what they do not know, so silence means that too. But one that was only slow to start may have settled on the first word by then,
+ * and refuses the other: then it is asked again.
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
@@ -38,17 +40,22 @@ export interface HandshakeNeeds {
 /** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
 export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
   const { clock, firstWord, limits } = needs
-  const begunAt = clock()
-  const modern = firstWord === 'discover' ? await discover(needs) : null
-  return modern ?? initialize(needs, limits.handshakeMs - (clock() - begunAt))
+  const until = clock() + limits.handshakeMs
+  const leftMs = () => Math.max(until - clock(), 1)
+  // Whoever does not know it may be silent, and needs time for the other greeting.
+  const told = firstWord === 'discover' ? await discover(needs, Math.min(limits.probeMs, limits.handshakeMs / 2)) : null
+  if (told !== null && told !== 'silent') return told
+  const reply = await greet(needs, leftMs())
+  const late = told === 'silent' && 'error' in reply ? await discover(needs, leftMs()) : null
+  return late === null || late === 'silent' ? initialized(needs, reply) : late
 }
 
-/** `null`: it speaks as before. A server that does not answer in time is greeted in the other way. */
-async function discover({ request, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Handshake | null> {
+/** `null`: it speaks as before. */
+async function discover({ request, clientInfo, capabilities }: HandshakeNeeds, timeoutMs: number): Promise<Handshake | 'silent' | null> {
   const asked = enveloped({}, { info: clientInfo, capabilities, level: null })
-  // Whoever does not know it may be silent, and needs time for the other greeting.
-  const reply = await request('server/discover', asked, Math.min(limits.probeMs, limits.handshakeMs / 2)).catch(unlessTimedOut)
-  if (reply === null || 'error' in reply) return null
+  const reply = await request('server/discover', asked, timeoutMs).catch(unlessTimedOut)
+  if (reply === null) return 'silent'
+  if ('error' in reply) return null
   const { supportedVersions, capabilities: offered, instructions } = reply.result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION) || !isObject(offered)) return null
   const serverInfo = metaOf(reply.result)[SERVER_INFO_KEY]
@@ -63,13 +70,15 @@ async function discover({ request, clientInfo, capabilities, limits }: Handshake
 
 const UNNAMED = { name: 'unnamed', version: '0' }
 
-async function initialize(needs: HandshakeNeeds, leftMs: number): Promise<Handshake> {
-  const { request, notify, clientInfo, capabilities, limits } = needs
+async function greet({ request, clientInfo, capabilities, limits }: HandshakeNeeds, timeoutMs: number): Promise<Reply> {
   const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
-  const reply = await request('initialize', params, Math.max(leftMs, 1)).catch((error: unknown) => {
-    if (unlessTimedOut(error) === null) throw failed(`it did not answer initialize within ${limits.handshakeMs / 1000} seconds`, error)
-    throw error
+  return request('initialize', params, timeoutMs).catch((error: unknown) => {
+    unlessTimedOut(error)
+    throw failed(`it did not answer initialize within ${limits.handshakeMs / 1000} seconds`, error)
   })
+}
+
+async function initialized({ notify }: HandshakeNeeds, reply: Reply): Promise<Handshake> {
   if ('error' in reply) throw failed(`it refused initialize: ${reply.error.message.slice(0, 500)}`)
   const { protocolVersion, capabilities: offered, serverInfo, instructions } = reply.result
   if (typeof protocolVersion !== 'string' || !SUPPORTED_PROTOCOL_VERSIONS.includes(protocolVersion))

@@ -272,6 +272,34 @@ describe('a legacy server, shared', () => {
     expect(await server.ended).toMatchObject({ code: 'mcp_init_failed' })
   })
 
+  test('of 2026-07-28 that is slow to start, and has settled on the first word by then, is asked again', async () => {
+    // As the Python library does: whatever it is asked first decides, and another greeting is refused.
+    const settled = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line)
+      const answer = method === 'server/discover'
+        ? { result: { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } } }
+        : { error: { code: -32022, message: 'the initialize handshake is not accepted' } }
+      console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+    })`
+    const server = share(childLines(['-e', settled]), { limits: { probeMs: 1 } })
+    expect(await server.initialized).toMatchObject({ era: 'modern', capabilities: { tools: {} } })
+  })
+
+  test.each(['legacy', 'modern'] as const)('that is %s and slow to start answers', async (era) => {
+    const client = connect(share(everythingLines(era), { limits: { probeMs: 1 } }))
+    expect(textOf(await call(client, 'echo', { said: 'late' }))).toBe('late')
+  })
+
+  test('that is slow to start and refuses both ways says so', async () => {
+    const refusing = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error: { code: -32000, message: 'not today' } }))
+    })`
+    await expect(share(childLines(['-e', refusing]), { limits: { probeMs: 1 } }).initialized).rejects.toMatchObject({
+      code: 'mcp_init_failed',
+      message: expect.stringContaining('it refused initialize: not today'),
+    })
+  })
+
   test('that ends before it speaks says with what', async () => {
     const server = share(childLines(['-e', 'process.exit(3)']))
     await expect(server.initialized).rejects.toMatchObject({ code: 'mcp_server_exited', details: { exitCode: 3 } })
