@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { hasImage, importImage } from './engine-api.ts'
 import { run } from './program.ts'
 
-/** Like python:3.11-slim: sh, bash, coreutils, python3. */
+/** Like python:3.11-slim: sh, bash, coreutils, python3 with venv; and what a Node that is mounted into it needs. */
 export const DEBIAN_IMAGE = 'holdfast-test/debian'
 /** One static program, `/hello`; no shell, no passwd file, no /tmp. */
 export const NOSHELL_IMAGE = 'holdfast-test/noshell'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the root file system of an image like python:3.11-slim from the distribution's own packages: sh, bash, coreutils, python3.
+# Makes the root file system of an image like python:3.11-slim from the distribution's own packages: sh, bash, coreutils, python3 with venv and pip,
+# and the C++ library that a Node which is mounted into a sandbox needs.
 # Unpacks without running any package's scripts, which needs no root and takes seconds where debootstrap takes most of a minute.
 # Usage: debian.sh OUTPUT.tar
 set -eu
@@ -9,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/archives/partial" "$work/root" "$work/lists/partial"
 : > "$work/status"
 
-packages="base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin login mawk passwd procps python3 sed tar usr-is-merged util-linux"
+packages="base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin libstdc++6 login mawk passwd procps python3 python3-venv sed tar usr-is-merged util-linux"
 
 # An empty status file makes apt resolve for a machine on which nothing is installed yet.
 download() {

@@ -1,0 +1,4 @@
+/** Published MCP servers and clients, on bubblewrap. */
+import { describePublished } from './published-suite.ts'
+
+await describePublished('bubblewrap')

@@ -1,0 +1,4 @@
+/** Published MCP servers and clients, on docker. */
+import { describePublished } from './published-suite.ts'
+
+await describePublished('docker')
