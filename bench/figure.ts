@@ -3,7 +3,7 @@
  */
 import type { BackendKind } from '../packages/server/src/sandboxes/backend.ts'
 
-export type Unit = 'ms' | 's' | 'MB/s' | 'commands/s' | 'MB' | 'kB' | '%'
+export type Unit = 'ms' | 's' | 'MB/s' | 'commands/s' | 'calls/s' | 'MB' | 'kB' | '%'
 
 /** What the figure must keep to: its ratio to the reference, or its own value. */
 export interface Bar {

@@ -8,6 +8,7 @@ import { files } from './files.ts'
 import { frontDoor } from './front-door.ts'
 import { idle } from './idle.ts'
 import { manySessions } from './many-sessions.ts'
+import { mcp } from './mcp.ts'
 import { parallel } from './parallel.ts'
 import { session } from './session.ts'
 import { throughput } from './throughput.ts'
@@ -18,6 +19,7 @@ export const MEASURES: readonly Measure[] = [
   session,
   frontDoor,
   box,
+  mcp,
   throughput,
   parallel,
   bulk,

@@ -1,0 +1,108 @@
+/**
+ * What a user of an MCP server waits for when it lives in a box: a call of a trivial tool, many callers at once, and its start; each against
+ * the same program on the host, with the same official client over a pipe.
+ */
+import type { Measured } from '../figure.ts'
+import type { Ground } from '../ground.ts'
+import { interleave, timed } from '../interleave.ts'
+import { officialOnHost, officialThroughGateway } from '../mcp-client.ts'
+import type { McpClient } from '../mcp-client.ts'
+import { withMcpServer } from '../mcp-ground.ts'
+import type { McpGround } from '../mcp-ground.ts'
+import type { Measure } from '../measure.ts'
+import { median, quantile } from '../statistics.ts'
+
+const CLIENTS = 50
+const CALLS = 1_000
+/** Both sides are compiled by then; before, each call is slower than the one before it. */
+const WARM_UP_CALLS = 300
+
+export const mcp: Measure = {
+  name: 'mcp',
+  doing: 'tools/call through the gateway, by one and by fifty clients, and the start of a server',
+  run: (ground) =>
+    withMcpServer(ground.place, { source: 'mcp-echo.ts' }, async (server) => [
+      ...(await calls(ground, server)),
+      await manyClients(ground, server),
+      await start(ground, server),
+    ]),
+}
+
+async function calls(ground: Ground, { program, address }: McpGround): Promise<readonly Measured[]> {
+  const [host, gateway] = [await officialOnHost(program), await officialThroughGateway(address)]
+  for (let call = 0; call < WARM_UP_CALLS; call += 1) await Promise.all([host.echo('hello'), gateway.echo('hello')])
+  const samples = await interleave(
+    { runs: ground.pick({ full: 4_000, quick: 200 }), blockRuns: 100 },
+    () => timed(() => host.echo('hello')),
+    () => timed(() => gateway.echo('hello')),
+  )
+  await Promise.all([host.close(), gateway.close()])
+  const reference = { title: 'over a pipe on the host, p50', value: median(samples.reference) }
+  const common = { unit: 'ms', samples: samples.subject.length, reference } as const
+  const bar = { of: 'ratio', at: 'most', limit: 3 } as const
+  return [
+    { ...common, id: 'mcp-call-p50', title: '`tools/call` through the MCP gateway, p50', value: median(samples.subject), bar },
+    {
+      ...common,
+      id: 'mcp-call-p95',
+      title: '`tools/call` through the MCP gateway, p95',
+      value: quantile(samples.subject, 0.95),
+      bar: null,
+    },
+  ]
+}
+
+/** A call that fails ends the benchmark. */
+async function manyClients(ground: Ground, { program, address }: McpGround): Promise<Measured> {
+  const host = await officialOnHost(program)
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => officialThroughGateway(address)))
+  const samples = await interleave(
+    { runs: ground.pick({ full: 12, quick: 2 }), blockRuns: 1 },
+    () => callsPerSecond(clients.map(() => host)),
+    () => callsPerSecond(clients),
+  )
+  await Promise.all([host, ...clients].map((client) => client.close()))
+  return {
+    ...{ id: 'mcp-many-clients', title: '1,000 `tools/call` of 50 MCP clients', value: median(samples.subject), unit: 'calls/s' },
+    samples: samples.subject.length,
+    reference: { title: '50 at a time over one pipe on the host', value: median(samples.reference) },
+    bar: null,
+  }
+}
+
+async function callsPerSecond(callers: readonly McpClient[]): Promise<number> {
+  const took = await timed(() =>
+    Promise.all(
+      callers.map(async (caller, who) => {
+        for (let call = 0; call < CALLS / callers.length; call += 1) await caller.echo(`${who}/${call}`)
+      }),
+    ),
+  )
+  return (CALLS * 1_000) / took
+}
+
+/** Its session is there with all that was copied; its process is not. */
+async function start(ground: Ground, { program, address, stop }: McpGround): Promise<Measured> {
+  const untilTools = async (open: () => Promise<McpClient>) => {
+    const startedAt = performance.now()
+    const client = await open()
+    await client.listTools()
+    const took = performance.now() - startedAt
+    await client.close()
+    return took
+  }
+  const samples = await interleave(
+    { runs: ground.pick({ full: 20, quick: 3 }), blockRuns: 1 },
+    () => untilTools(() => officialOnHost(program)),
+    async () => {
+      await stop()
+      return untilTools(() => officialThroughGateway(address))
+    },
+  )
+  return {
+    ...{ id: 'mcp-start', title: 'start of an MCP server to its first `tools/list`, p50', value: median(samples.subject), unit: 'ms' },
+    samples: samples.subject.length,
+    reference: { title: 'spawned on the host, p50', value: median(samples.reference) },
+    bar: null,
+  }
+}
