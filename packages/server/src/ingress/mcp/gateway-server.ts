@@ -56,8 +56,7 @@ export function gatewayRoutes({ gateway, targetOf }: GatewayRoutesNeeds): readon
 
   async function handle(method: GatewayVisit['method'], call: Called, body: AsyncIterable<Uint8Array>): Promise<Response> {
     const { params: asked, query: conversation, principal, caller } = call
-    const target = await targetOf({ server: asked.server, conversation, principal, caller })
-    return gateway.handle({ ...call, method, body }, target)
+    return gateway.handle({ ...call, method, body }, () => targetOf({ server: asked.server, conversation, principal, caller }))
   }
 
   const shared = { path: PATH, authorization: 'any-principal', params, query: ConversationQuery, headers: SESSION_HEADER } as const

@@ -25,8 +25,8 @@ export interface GatewayNeeds {
 }
 
 export interface McpGateway {
-  /** Throws `payload_too_large` and `capacity_exhausted`; what concerns the server is answered in the protocol. */
-  handle(visit: GatewayVisit, target: GatewayTarget): Promise<Response>
+  /** Throws `payload_too_large`, `capacity_exhausted` and what `targetOf` does, which is asked when the message is there; what concerns the server is answered in the protocol. */
+  handle(visit: GatewayVisit, targetOf: () => Promise<GatewayTarget>): Promise<Response>
   readonly counts: { readonly sessions: number; readonly listeners: number }
   close(): void
 }
@@ -45,11 +45,12 @@ export function mcpGateway({ clock, newId, limits: wished = {} }: GatewayNeeds):
   sweeping.unref()
 
   return {
-    async handle(visit, target) {
-      if (visit.method === 'GET') return legacy.get(visit, target)
-      if (visit.method === 'DELETE') return legacy.delete(visit, target)
+    async handle(visit, targetOf) {
+      if (visit.method === 'GET') return legacy.get(visit, await targetOf())
+      if (visit.method === 'DELETE') return legacy.delete(visit, await targetOf())
       const read = await readMessage(visit, limits)
       if (read.kind === 'refused') return refuse(visit, read.refusal, read.id)
+      const target = await targetOf()
       return read.kind === 'modern' ? modern(visit, target, read.message) : legacy.post(visit, target, read.message)
     },
     get counts() {

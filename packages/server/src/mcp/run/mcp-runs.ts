@@ -37,6 +37,8 @@ const MAXIMUM_TURNS = 4
 
 export interface OpenRequest extends Asking {
   readonly name: string
+  /** As it was read a moment ago for this request, and has not to be read again. */
+  readonly known?: McpServer | undefined
   /** Hears what is done until it is ready. */
   readonly onProgress?: ((line: string) => void) | undefined
   /** How many tries that fail are waited for; all of them unless given. */
@@ -131,8 +133,8 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
     }
   }
 
-  async function find({ caller, name, target, pipeline }: OpenRequest, signal: AbortSignal) {
-    const server = await servers.get(caller.visibility.tenantId, name)
+  async function find({ caller, name, known, target, pipeline }: OpenRequest, signal: AbortSignal) {
+    const server = known ?? (await servers.get(caller.visibility.tenantId, name))
     if (server.config.disabled)
       throw new HoldfastError('mcp_server_disabled', `the MCP server ${JSON.stringify(name)} is disabled`, { server: name })
     const place = await placeOf(server, { caller, target, pipeline }, signal)
@@ -200,7 +202,7 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
   return {
     async open(request, signal) {
       for (let turn = 1; ; turn += 1) {
-        const { server, place, run } = await find(request, signal)
+        const { server, place, run } = await find(turn === 1 ? request : { ...request, known: undefined }, signal)
         const unlisten = request.onProgress === undefined ? undefined : run.log.listen(request.onProgress)
         try {
           return { server, run, shared: await run.open(request.caller, place, signal, request.tries) }
