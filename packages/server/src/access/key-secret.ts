@@ -6,7 +6,7 @@
  * A plain hash is enough, because nobody can guess the random bytes behind it. Comparing hashes takes the same time wherever two
  * keys differ.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 const KEY = /^hf_[\w-]{43}$/
 
@@ -21,7 +21,7 @@ export function looksLikeKey(text: string): boolean {
 
 /** SHA-256, in hexadecimal digits. */
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+  return hash('sha256', key, 'hex')
 }
 
 export function isSameHash(left: string, right: string): boolean {

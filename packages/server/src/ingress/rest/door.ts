@@ -35,6 +35,8 @@ import type { Entered, Prepared, Reply, Route, Visit } from './route.ts'
 import { checkRoutes } from './route-table.ts'
 import { ifMatchOf } from './versions.ts'
 
+const QUERY = /^[^?#]*\?([^#]*)/
+
 export interface DoorNeeds {
   readonly routes: readonly Route[]
   readonly authenticate: AuthenticateRequest
@@ -220,9 +222,9 @@ function responseOf(reply: Reply | Response, requestId: string): Response {
   return asWhole(new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } }))
 }
 
-/** Most addresses have none, and taking one apart costs as much as the rest of a small answer. */
+/** Taking the whole address apart costs as much as the rest of a small answer. */
 function queryOf(url: string): URLSearchParams {
-  return url.includes('?') ? new URL(url).searchParams : new URLSearchParams()
+  return new URLSearchParams(QUERY.exec(url)?.[1] ?? '')
 }
 
 /** What is answered without a connection has no environment. */

@@ -7,7 +7,7 @@
  * no two texts become the same bytes. The first word is the namespace: a key that a caller names cannot meet a scope's.
  * The form is part of what is stored; changing it would part every conversation from its session.
  */
-import { createHash } from 'node:crypto'
+import { hash as digest } from 'node:crypto'
 
 /** Of a template and the values of its variables, in the order of appearance. */
 export function scopeKeyHash(template: string, values: readonly (readonly [name: string, value: string])[]): string {
@@ -19,5 +19,5 @@ export function explicitKeyHash(text: string): string {
 }
 
 function hash(structure: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(structure)).digest('hex')
+  return digest('sha256', JSON.stringify(structure), 'hex')
 }
