@@ -17,6 +17,7 @@ const UNBOUND = { HOLDFAST_LIMITS_CPUS: 'none' }
 export interface McpGround {
   readonly program: McpProgram
   readonly address: McpAddress
+  readonly serverPid: number
   /** Ends its process; the session stays, with all that was copied. */
   stop(): Promise<void>
 }
@@ -39,6 +40,7 @@ export async function withMcpServer<T>(
         return await work({
           program,
           address: { url, key: server.key },
+          serverPid: server.pid,
           stop: async () => void (await client.post(`${SERVER}/restart`, {})),
         })
       } finally {
