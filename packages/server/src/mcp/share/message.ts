@@ -5,6 +5,7 @@
  *
  * What passes through here is changed by nobody: an integer that a JavaScript number cannot hold keeps its digits.
  */
+import { parseJson } from './exact-json.ts'
 
 export type RpcId = string | number
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -42,14 +43,6 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcAnswer
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
-
-/** Long enough to lose digits as a number; strings that look so do no harm. */
-const MANY_DIGITS = /\d{16}/
-
-/** Throws `SyntaxError` for what is no JSON. */
-export function parseJson(text: string): unknown {
-  return MANY_DIGITS.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)
-}
 
 /** `null`: this is no message. */
 export function messageOf(value: unknown): RpcMessage | null {
@@ -110,15 +103,4 @@ function parsed(text: string): unknown {
   } catch {
     return null
   }
-}
-
-interface RawJson {
-  rawJSON(text: string): unknown
-}
-
-function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const isExact = typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined
-  if (isExact || !/^-?\d+$/.test(context.source)) return value
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library of types does not know it yet
-  return (JSON as unknown as RawJson).rawJSON(context.source)
 }

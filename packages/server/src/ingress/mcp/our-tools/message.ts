@@ -5,6 +5,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
+import { isTooDeep } from '../../../mcp/share/exact-json.ts'
 
 export const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
 
@@ -50,6 +51,8 @@ export function understand(text: string): Understood {
 }
 
 function parsed(text: string): unknown {
+  // Millions of nested arrays would keep everybody waiting, here and in the library.
+  if (isTooDeep(text)) throw new HoldfastError('invalid_request', 'the message is nested too deep')
   try {
     return JSON.parse(text)
   } catch {

@@ -1,0 +1,14 @@
+/** Messages that are refused before anybody reads them. */
+import { expect, test } from 'vitest'
+import { understand } from './message.ts'
+
+test('several in one, and one that is nested without end', () => {
+  expect(() => understand('[{"method":"a"}]')).toThrow('one message at a time')
+  expect(() => understand(`{"method":"a","params":${'['.repeat(1_000_000)}`)).toThrow('nested too deep')
+})
+
+test('one that says what it cancels is understood, and what is no message is left to the library', () => {
+  const cancelled = '{"method":"notifications/cancelled","params":{"requestId":7}}'
+  expect(understand(cancelled)).toEqual({ method: 'notifications/cancelled', cancels: 7 })
+  expect(understand('no message')).toEqual({ method: null, cancels: null })
+})
