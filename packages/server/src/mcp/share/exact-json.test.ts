@@ -41,6 +41,9 @@ describe('exact JSON', () => {
   test('refuses what is nested without end, and not what only looks so', () => {
     const [open, close] = ['['.repeat(4_000_000), ']'.repeat(4_000_000)]
     expect(() => parseJson(`${open}${close}`)).toThrow('nested more than')
+    const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+    expect(again(nested(1_000))).toBe(nested(1_000))
+    expect(() => parseJson(nested(1_001))).toThrow('nested more than')
     expect(parseJson(`["${open}"]`)).toEqual([open])
   })
 })

@@ -10,9 +10,10 @@ import { randomUUID } from 'node:crypto'
 
 /** Long enough to lose digits as a number; strings that look so do no harm. */
 const MANY_DIGITS = /\d{16}/
-/** What is shorter cannot be nested so deep that it takes long. */
-const SHORT = 65_536
+/** Deeper than anybody writes, and far from what cannot be written again. */
 const MAXIMUM_DEPTH = 1_000
+/** What is shorter cannot be nested deeper. */
+const SHORT = 2 * MAXIMUM_DEPTH
 
 const INTEGER = /^-?(?:0|[1-9]\d*)$/
 const SPACES: readonly number[] = [9, 10, 13, 32]
@@ -28,7 +29,6 @@ export function parseJson(text: string): unknown {
   return large.length === 0 ? JSON.parse(text) : parseAround(text, large)
 }
 
-/** What is short never is: it takes no time. */
 export function isTooDeep(text: string): boolean {
   if (text.length <= SHORT) return false
   try {

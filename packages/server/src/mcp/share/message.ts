@@ -72,6 +72,15 @@ export function notificationText({ method, params }: Pick<RpcNotification, 'meth
   return JSON.stringify({ jsonrpc: '2.0', method, params })
 }
 
+const told = new WeakMap<RpcNotification, string>()
+
+/** The same for what a server told: written once, however many hear it. */
+export function toldText(notification: RpcNotification): string {
+  const text = told.get(notification) ?? notificationText(notification)
+  told.set(notification, text)
+  return text
+}
+
 export function answerText(id: RpcId | null, reply: Reply): string {
   return JSON.stringify({ jsonrpc: '2.0', id, ...reply })
 }

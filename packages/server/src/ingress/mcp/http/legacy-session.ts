@@ -5,7 +5,7 @@
  *
  * The server behind it may end and come back; the session then takes the new one up, with its level and its subscriptions.
  */
-import { INTERNAL_ERROR, isId, notificationText, requestText } from '../../../mcp/share/message.ts'
+import { INTERNAL_ERROR, isId, notificationText, requestText, toldText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcAnswer, RpcId } from '../../../mcp/share/message.ts'
 import type { AskClient } from '../../../mcp/share/open-call.ts'
 import type { SharedClient } from '../../../mcp/share/shared-clients.ts'
@@ -60,7 +60,7 @@ export class LegacySession {
     this.#client?.close()
     const client = server.connect({
       ...this.#identity,
-      onNotification: (notification) => void this.outbox.tell(notificationText(notification)),
+      onNotification: (notification) => void this.outbox.tell(toldText(notification)),
     })
     this.#server = server
     this.#client = client

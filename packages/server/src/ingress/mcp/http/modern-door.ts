@@ -7,7 +7,7 @@
  */
 import { MODERN_VERSION, SERVER_INFO_KEY, unenveloped } from '../../../mcp/share/envelope.ts'
 import type { Handshake } from '../../../mcp/share/handshake.ts'
-import { INVALID_PARAMS, isObject, metaOf, METHOD_NOT_FOUND, notificationText } from '../../../mcp/share/message.ts'
+import { INVALID_PARAMS, isObject, metaOf, METHOD_NOT_FOUND, notificationText, toldText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
 import { errorReply } from './error-reply.ts'
 import type { Exchange, OpenExchange } from './exchange.ts'
@@ -51,7 +51,7 @@ export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): Mo
       ...identity,
       onNotification(notification) {
         // Of what it did not ask for, only log lines belong to a request, and only if it wants them.
-        if (notification.method === 'notifications/message' && identity.level !== null) exchange.tell(notificationText(notification))
+        if (notification.method === 'notifications/message' && identity.level !== null) exchange.tell(toldText(notification))
       },
     })
     try {
