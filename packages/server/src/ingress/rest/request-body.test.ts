@@ -1,6 +1,6 @@
 /** Bodies of requests: bytes as they come, a text up to its limit, and nobody who stops sending is waited for. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { byteBody, readBody } from './request-body.ts'
+import { byteBody, readBody, wholeBody } from './request-body.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -55,6 +55,18 @@ test('whoever stops sending is sent away after a minute', async () => {
   await vi.advanceTimersByTimeAsync(1_001)
   expect(await Promise.all(outcomes)).toEqual(['request_stalled', 'request_stalled'])
   expect(vi.getTimerCount()).toBe(0)
+})
+
+test('whoever sends a text drop by drop is sent away too, and one that is too large at once', async () => {
+  const dripping = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await vi.advanceTimersByTimeAsync(10_000)
+      controller.enqueue(new Uint8Array(1))
+    },
+  })
+  expect(await codeOf(wholeBody(byteBody(requestOf(dripping)), 1_000))).toBe('request_stalled')
+  const large = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(400)) })
+  expect(await codeOf(wholeBody(byteBody(requestOf(large)), 1_000))).toBe('payload_too_large')
 })
 
 test('a slow taker is no slow sender', async () => {

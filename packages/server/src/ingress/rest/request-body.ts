@@ -31,7 +31,8 @@ export async function* byteBody(request: Request): AsyncGenerator<Uint8Array, un
 export async function readBody(request: Request): Promise<string> {
   const announced = request.headers.get('content-length')
   // One that says how long it is can be read whole, which is quicker; one that does not is read as it comes.
-  const reading: Promise<ArrayBuffer | Uint8Array> = announced === null ? readStream(request.body) : readWhole(request, Number(announced))
+  const reading: Promise<ArrayBuffer | Uint8Array> =
+    announced === null ? gathered(request.body ?? [], BODY_LIMIT_BYTES) : readWhole(request, Number(announced))
   const bytes = await inTime(reading)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -41,18 +42,23 @@ export async function readBody(request: Request): Promise<string> {
 }
 
 async function readWhole(request: Request, announcedBytes: number): Promise<ArrayBuffer> {
-  if (announcedBytes > BODY_LIMIT_BYTES) throw tooLarge()
+  if (announcedBytes > BODY_LIMIT_BYTES) throw tooLarge(BODY_LIMIT_BYTES)
   const bytes = await request.arrayBuffer()
-  if (bytes.byteLength > BODY_LIMIT_BYTES) throw tooLarge()
+  if (bytes.byteLength > BODY_LIMIT_BYTES) throw tooLarge(BODY_LIMIT_BYTES)
   return bytes
 }
 
-async function readStream(stream: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+/** All of a body of bytes, for one that is a text after all. Throws `payload_too_large`. */
+export function wholeBody(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Buffer> {
+  return inTime(gathered(body, limitBytes))
+}
+
+async function gathered(body: AsyncIterable<Uint8Array> | readonly [], limitBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of stream ?? []) {
+  for await (const chunk of body) {
     size += chunk.length
-    if (size > BODY_LIMIT_BYTES) throw tooLarge()
+    if (size > limitBytes) throw tooLarge(limitBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -75,8 +81,7 @@ function brokenOff(cause: unknown): never {
   throw new HoldfastError('request_cancelled', 'the body broke off before its end', {}, { cause })
 }
 
-function tooLarge(): HoldfastError {
-  return new HoldfastError('payload_too_large', `the body is larger than ${BODY_LIMIT_BYTES} bytes (2 MiB)`, {
-    limit_bytes: BODY_LIMIT_BYTES,
-  })
+function tooLarge(limitBytes: number): HoldfastError {
+  const limit = `${limitBytes} bytes (${limitBytes / 1024 / 1024} MiB)`
+  return new HoldfastError('payload_too_large', `the body is larger than ${limit}`, { limit_bytes: limitBytes })
 }

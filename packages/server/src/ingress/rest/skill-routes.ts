@@ -32,6 +32,7 @@ import type { Store } from '../../store/store.ts'
 import { auditedBy } from './audited-by.ts'
 import { ByteContent } from './byte-content.ts'
 import { moment } from './moment.ts'
+import { wholeBody } from './request-body.ts'
 import { bytes, empty, json, route } from './route.ts'
 import type { Entered, Route, Visit } from './route.ts'
 import { withUpload } from './upload.ts'
@@ -213,18 +214,9 @@ function skillView(skill: Skill): SkillView {
 
 /** All of it, up to what a skill's file may have. */
 async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > MAXIMUM_SKILL_TEXT_BYTES)
-      throw new HoldfastError('payload_too_large', `the body is larger than ${MAXIMUM_SKILL_TEXT_BYTES} bytes (1 MiB)`, {
-        limit_bytes: MAXIMUM_SKILL_TEXT_BYTES,
-      })
-    chunks.push(chunk)
-  }
+  const whole = await wholeBody(body, MAXIMUM_SKILL_TEXT_BYTES)
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(whole)
   } catch (cause) {
     throw new HoldfastError('invalid_request', 'the body is not valid UTF-8', {}, { cause })
   }

@@ -170,7 +170,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
   }
 
   /** Before there is a process, so that one is found whose start nobody saw the end of; no execution has this id. */
-  async function note({ server, place }: LaunchWish, { id: sessionId }: SessionRow): Promise<void> {
+  async function announce({ server, place }: LaunchWish, { id: sessionId }: SessionRow): Promise<void> {
     const key = { tenantId: server.tenantId, server: server.name, place: place.place }
     const row = { ...key, configuredAt: server.updatedAt, sessionId, executionId: '', handshake: null, startedAt: clock(), readyAt: null }
     await store.write((transaction) => putMcpRun(transaction, row), 'process')
@@ -199,7 +199,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
     await install(wish, prepared, signal)
     wish.onPhase('process_start', session)
     if (signal.aborted) throw new HoldfastError('request_cancelled', 'the MCP server is not wanted any more')
-    await note(wish, session)
+    await announce(wish, session)
     const command = { argv: plan.argv, env: plan.env, interactive: true, ...(plan.cwd === null ? {} : { cwd: plan.cwd }) }
     const started = await processes.start(starter, session.id, { name: processNameOf(server.name), command }, signal)
     try {

@@ -111,7 +111,7 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
         if (sole !== null && sole.client !== found.client) return null
         sole = found
       }
-      return sole?.client != null && forsaken.isOfOthersThan(sole.client) ? null : sole
+      return sole === null || sole.client === null || forsaken.isOfOthersThan(sole.client) ? null : sole
     },
     leave(client) {
       for (const [id, found] of open) if (found.client === client) giveUp(id, found, left())

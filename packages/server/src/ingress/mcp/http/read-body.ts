@@ -3,12 +3,12 @@
  *
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  */
-import { HoldfastError } from '@holdfast/protocol'
 import { classifyInboundRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import { MODERN_VERSION } from '../../../mcp/share/envelope.ts'
 import { parseJson } from '../../../mcp/share/exact-json.ts'
 import { isId, isObject, messageOf, metaOf } from '../../../mcp/share/message.ts'
 import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
+import { wholeBody } from '../../rest/request-body.ts'
 import type { GatewayVisit } from './gateway-visit.ts'
 import type { Refusal } from './json-response.ts'
 import type { GatewayLimits } from './limits.ts'
@@ -32,7 +32,7 @@ export async function readMessage(visit: GatewayVisit, { bodyBytes, firstBytes }
   const { header, body } = visit
   if (!isJsonContentType(header('content-type') ?? null))
     return refused({ status: 415, code: INVALID_REQUEST, message: 'Content-Type: must be application/json' })
-  const text = await readText(body, bodyBytes)
+  const text = (await wholeBody(body, bodyBytes)).toString('utf8')
   const value = jsonOf(text)
   if (value === undefined) return refused({ status: 400, code: PARSE_ERROR, message: 'the body is not JSON' })
   if (Array.isArray(value))
@@ -73,18 +73,6 @@ export async function readMessage(visit: GatewayVisit, { bodyBytes, firstBytes }
 function isOfBefore(message: RpcMessage, version: string | undefined): boolean {
   if (version !== undefined && version.trim() >= MODERN_VERSION) return false
   return message.kind === 'answer' || !Object.hasOwn(metaOf(message.params), PROTOCOL_VERSION_META_KEY)
-}
-
-async function readText(body: AsyncIterable<Uint8Array>, maximumBytes: number): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const piece of body) {
-    size += piece.length
-    if (size > maximumBytes)
-      throw new HoldfastError('payload_too_large', `the message is larger than ${maximumBytes} bytes`, { limit_bytes: maximumBytes })
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString('utf8')
 }
 
 function jsonOf(text: string): unknown {

@@ -6,6 +6,7 @@
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { isTooDeep } from '../../../mcp/share/exact-json.ts'
+import { wholeBody } from '../../rest/request-body.ts'
 
 export const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
 
@@ -18,17 +19,7 @@ const Request = z.object({ id: z.union([z.string(), z.int()]) })
 
 /** Throws `payload_too_large`. */
 export async function readMessage(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const piece of body) {
-    size += piece.length
-    if (size > MESSAGE_LIMIT_BYTES)
-      throw new HoldfastError('payload_too_large', `the message is larger than ${MESSAGE_LIMIT_BYTES} bytes (4 MiB)`, {
-        limit_bytes: MESSAGE_LIMIT_BYTES,
-      })
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString('utf8')
+  return (await wholeBody(body, MESSAGE_LIMIT_BYTES)).toString('utf8')
 }
 
 export interface Understood {
