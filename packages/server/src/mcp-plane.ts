@@ -11,10 +11,10 @@ import { launchingServers } from './mcp/run/launch-server.ts'
 import { createMcpRuns } from './mcp/run/mcp-runs.ts'
 import type { McpRuns } from './mcp/run/mcp-runs.ts'
 import { observedLaunching } from './mcp/run/observed-launching.ts'
-import { releaseOwnBoxes } from './mcp/run/own-boxes.ts'
+import { createOwnBoxes } from './mcp/run/own-boxes.ts'
 import { placesOf } from './mcp/run/place.ts'
 import { createMcpServers } from './mcp/servers/mcp-servers.ts'
-import type { McpServerChange, McpServers } from './mcp/servers/mcp-servers.ts'
+import type { McpServer, McpServers } from './mcp/servers/mcp-servers.ts'
 import type { Pipelines } from './policy/pipelines.ts'
 import type { SessionMounts } from './policy/session-mounts.ts'
 import type { Sessions } from './sessions/sessions.ts'
@@ -57,16 +57,18 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
     launching: observedLaunching(launchingServers({ store, sessions, mounts, clock, log, observer }), observer),
   })
 
+  const ownBoxes = createOwnBoxes({ store, servers, steering: sessions.steering, serverId, log })
+
   /** One after the other. */
   function next(work: () => Promise<void>): void {
     following = following.then(work).catch((error: unknown) => log.warn('mcp-change-not-followed', { error: errorText(error) }))
   }
 
   /** What runs by an older configuration ends. */
-  function follow(change: McpServerChange): void {
+  function follow(changed: Pick<McpServer, 'tenantId' | 'name'>): void {
     next(async () => {
-      await runs.retire(change)
-      await releaseOwnBoxes({ store, steering: sessions.steering, pipelines }, change)
+      await runs.retire(changed)
+      await ownBoxes.release(changed)
     })
   }
 
@@ -79,7 +81,10 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
     runs,
     recover() {
       // Beside what changes ask for: servers that do not answer hold nobody up.
-      recovering = runs.recover().catch((error: unknown) => log.warn('mcp-not-recovered', { error: errorText(error) }))
+      recovering = runs
+        .recover()
+        .then(() => ownBoxes.recover())
+        .catch((error: unknown) => log.warn('mcp-not-recovered', { error: errorText(error) }))
     },
     settled,
     async close() {

@@ -86,7 +86,7 @@ export function mcpRoutes({ servers, ...needs }: McpRoutesNeeds): readonly Route
         const [done] = await put(call, { [call.params.name]: call.body }, call.ifMatch)
         if (done === undefined) throw new TypeError('what was put is not there')
         const answer = { body: await view(done.server, call), headers: etag(done.server) }
-        return done.before === null ? { status: 201, ...answer } : { status: 200, ...answer }
+        return done.isNew ? { status: 201, ...answer } : { status: 200, ...answer }
       },
     }),
     route({

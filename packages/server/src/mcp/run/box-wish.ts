@@ -26,12 +26,21 @@ export function ownSession(server: string, shared: Shared, config: McpServerConf
   return {
     key: {
       scope: null,
-      key: `mcp ${server} (${pipeline === null ? scope : `pipeline ${pipeline}`})`,
+      key: `mcp ${server} (${pipeline === null ? scope : `${PIPELINE}${pipeline}`})`,
       keyHash: ownKeyHash(server, shared, config),
     },
     wish: { ...sandboxWishOf(config.box, plan), ...(pipeline === null ? {} : { pipeline }) },
     times: { onIdle: 'suspend', leaseMs: null, lifetimeMs: null },
   }
+}
+
+const PIPELINE = 'pipeline '
+
+/** Whose box a session is, from the key that `ownSession` gave it; `null`: it is none. */
+export function readOwnKey(key: string): { readonly server: string; readonly pipeline: string | null } | null {
+  const [, server, shared] = /^mcp (\S+) \((.+)\)$/.exec(key) ?? []
+  if (server === undefined || shared === undefined) return null
+  return { server, pipeline: shared.startsWith(PIPELINE) ? shared.slice(PIPELINE.length) : null }
 }
 
 export type Shared = Pick<Place, 'scope' | 'pipeline'>

@@ -114,6 +114,21 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await refused(open(alice, 'small', null))).toMatchObject({ code: 'not_found' })
     })
 
+    test('a box of its own is released also when Holdfast is killed before it follows the removal', async () => {
+      for (const name of ['gone', 'kept']) await put(name, smallServer({ scope: 'tenant' }))
+      const [gone, kept] = [await open(alice, 'gone', null), await open(alice, 'kept', null)].map(({ run }) => run.view().session_id ?? '')
+      await server.store.write(async (transaction) => {
+        const row = await lockMcpServer(transaction, DEFAULT_TENANT_ID, 'gone')
+        if (row !== null) await deleteMcpServer(transaction, row)
+      })
+      await server.close()
+      await begin()
+      await server.plane.mcp.settled()
+      const state = async (id = '') => (await server.sessions.reads.open(boxCaller(DEFAULT_TENANT_ID), 'read', id)).state
+      await eventually(() => state(gone)).toBe('released')
+      expect(await state(kept)).not.toBe('released')
+    })
+
     test('the same process answers after a restart of Holdfast, and is not greeted again', async () => {
       await put('small', smallServer())
       const id = await sessionOf(alice, 'a')

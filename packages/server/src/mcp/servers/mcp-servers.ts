@@ -6,7 +6,7 @@
  * Who may do this is decided before; every function takes the tenant that was decided on. One that everybody shares is kept in the
  * default tenant, and is there for all the others too, unless they have one of that name.
  */
-import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol'
 import { MAXIMUM_MCP_SERVERS } from '@holdfast/protocol/mcp'
 import type { McpScope, McpServerConfig } from '@holdfast/protocol/mcp'
 import type { Sealing } from '../../home/sealing.ts'
@@ -47,8 +47,7 @@ export interface McpServers {
 
 export interface PutServer {
   readonly server: McpServer
-  /** `null`: it is new. */
-  readonly before: McpServerConfig | null
+  readonly isNew: boolean
 }
 
 export interface McpServersNeeds {
@@ -58,15 +57,7 @@ export interface McpServersNeeds {
   /** Keeps those that everybody shares. */
   readonly sharedTenantId: string
   /** After it is stored: what runs by the configuration before is out of date. */
-  onChange(changed: McpServerChange): void
-}
-
-/** `null` where there was none, or is none any more. */
-export interface McpServerChange {
-  readonly tenantId: string
-  readonly name: string
-  readonly before: McpServerConfig | null
-  readonly after: McpServerConfig | null
+  onChange(changed: Pick<McpServer, 'tenantId' | 'name'>): void
 }
 
 export function createMcpServers({ store, sealing, clock, sharedTenantId, onChange }: McpServersNeeds): McpServers {
@@ -76,16 +67,6 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
     const resource = { type: 'mcp_server', id: name }
     const { mayChange: _, ...by } = who
     await appendTenantAudit(transaction, tenantId, { ...by, action, resource, decision: 'allow', outcome: 'success' }, clock())
-  }
-
-  /** One that was sealed with a key that is lost can still be replaced and removed. */
-  function readable(row: McpServerRow): McpServerConfig | null {
-    try {
-      return openConfig(sealing, row)
-    } catch (error) {
-      if (isHoldfastError(error, 'config_invalid')) return null
-      throw error
-    }
   }
 
   async function putOne(
@@ -106,7 +87,7 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
     if (before === null) await insertMcpServer(transaction, row)
     else if (!(await updateMcpServer(transaction, before, row))) throw changedUnderLock(name)
     await write(transaction, tenantId, before === null ? 'mcp-server.create' : 'mcp-server.update', name, by)
-    return { server: { ...row, config }, before: before === null ? null : readable(before) }
+    return { server: { ...row, config }, isNew: before === null }
   }
 
   return {
@@ -147,20 +128,19 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
           })
         return done
       })
-      for (const { server, before } of put) onChange({ tenantId, name: server.name, before, after: server.config })
+      for (const { server } of put) onChange(server)
       return put
     },
     async remove(tenantId, name, by, ifVersion) {
-      const removed = await store.write(async (transaction) => {
+      await store.write(async (transaction) => {
         const before = await lockMcpServer(transaction, tenantId, name)
         if (before === null) throw noSuchServer(name)
         by.mayChange?.(before.scope)
         checkVersion(before, ifVersion)
         if (!(await deleteMcpServer(transaction, before))) throw changedUnderLock(name)
         await write(transaction, tenantId, 'mcp-server.remove', name, by)
-        return before
       })
-      onChange({ tenantId, name, before: readable(removed), after: null })
+      onChange({ tenantId, name })
     },
   }
 }
