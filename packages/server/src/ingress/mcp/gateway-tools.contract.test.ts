@@ -47,7 +47,7 @@ describe('tools of servers in boxes', () => {
     const tried: (number | undefined)[] = []
     const open = async (_: AbortSignal, tries?: number) => {
       tried.push(tries)
-      throw new HoldfastError('mcp_init_failed', 'it did not start')
+      throw new HoldfastError('mcp_init_failed', 'it did not start (no database at hunter2)')
     }
     const never = () => new Promise<never>(() => {})
     const servers = [
@@ -55,10 +55,14 @@ describe('tools of servers in boxes', () => {
       { name: 'broken', open },
       { name: 'slow', open: never },
     ]
-    const offer = serverTools({ servers: async () => servers, log, listPatienceMs: 2_000 })
+    const logged: object[] = []
+    const noting = { ...log, info: (event: string, fields?: object) => void logged.push({ event, ...fields }) }
+    const offer = serverTools({ servers: async () => servers, log: noting, listPatienceMs: 2_000 })
     expect((await offer.list(visit)).map(({ name }) => name)).toEqual(['good__echo'])
     // A list is not worth waiting for all tries of one that does not start.
     expect(tried).toEqual([2])
+    expect(logged).toContainEqual({ event: 'mcp-tools-left-out', server: 'broken', code: 'mcp_init_failed' })
+    expect(JSON.stringify(logged)).not.toContain('hunter2')
     await expect(offer.call(visit, 'broken__echo', {}, watch)).rejects.toMatchObject({ code: 'mcp_init_failed' })
   })
 })
