@@ -36,6 +36,12 @@ onBubblewrap('MCP servers', (stage) => {
   test('one is added, called in a session, looked at, and removed', async () => {
     const added = await holdfast(['mcp', 'add', 'tiny', '-e', 'TOKEN=hunter2', '--', 'python3', '-u', '-c', PROGRAM])
     expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^NAME +SCOPE +STATE +COMMAND\ntiny +session +- +python3/) })
+    expect(await holdfast(['mcp', 'inspect', 'tiny'])).toMatchObject({ code: 0, stderr: expect.stringContaining('--session') })
+    expect(await holdfast(['mcp', 'logs', 'tiny'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('nothing of tiny'),
+    })
     const called = await holdfast(['mcp', 'call', 'tiny', 'say', '{"text":"hello"}', '--session', 'talk'])
     expect(called).toMatchObject({ code: 0, stdout: 'hello\n', stderr: expect.stringContaining('ready') })
     expect(await holdfast(['mcp', 'call', 'tiny', 'say', '--session', 'talk'])).toMatchObject({ code: 1, stdout: 'nothing was said\n' })

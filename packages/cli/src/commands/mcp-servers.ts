@@ -5,6 +5,7 @@ import type { McpServerConfig, McpServerRecord, McpUseOptions } from '@holdfast/
 import { openClient } from '../client.ts'
 import { targetOf } from '../find-session.ts'
 import { EXIT_REFUSED } from '../exit-code.ts'
+import { note } from '../failure.ts'
 import { withFormat, withOutput } from '../flags/output-flags.ts'
 import { assignment } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
@@ -134,6 +135,7 @@ function addLogs(mcp: Command): void {
   withServer(withFormat(logs)).action(async (name: string, flags: Flags) => {
     const items = await (await openClient(flags)).mcp.logs(name)
     if (flags.output !== 'table') return printList(items, { columns: [], idOf: ({ scopeKey }) => scopeKey }, flags)
+    if (items.length === 0) note(`nothing of ${name} was started since the server was, or nothing that you may read`)
     await write(items.map((item) => logText(item, items.length > 1)).join(''))
   })
 }
@@ -159,7 +161,8 @@ function addInspect(mcp: Command): void {
     const surface = surfaceOf(process.stdout)
     await write(facts(serverRows(server), surface))
     if (server.runs.length > 0) await write(`\n${table(server.runs, runColumns, surface)}`)
-    if (tools !== null) await write(`\n${table(tools, toolColumns, surface)}`)
+    if (tools !== null) return write(`\n${table(tools, toolColumns, surface)}`)
+    if (!server.disabled) note(`to see its tools, name a ${server.scope === 'pipeline' ? 'pipeline: --pipeline' : 'session: --session'}`)
   })
 }
 
@@ -181,7 +184,8 @@ Examples:
     const asked = await readJson(input)
     await started(name, flags)
     const client = await openClient(flags)
-    const result = await client.mcp.call(name, tool, asked, await conversationOf(flags))
+    const spinner = startSpinner(`calling ${tool}`)
+    const result = await client.mcp.call(name, tool, asked, await conversationOf(flags)).finally(spinner.stop)
     await write(flags.output === 'table' ? callText(result) : await structured(result, flags.output))
     if (result.isError === true) process.exitCode = EXIT_REFUSED
   })

@@ -58,6 +58,14 @@ describe('a failure', () => {
     expect(failureOf(cause, run)).toMatchObject({ hint: 'name another image', error: { details: { hint: 'name another image' } } })
   })
 
+  test('of npm is told by its reason, not by where it wrote its log', () => {
+    const stderr =
+      'npm error request to the registry failed\nnpm error \nnpm error A complete log of this run can be found in: /home/x.log\n'
+    expect(failed('mcp_server_exited', { stderr }).error.message).toBe(
+      'the MCP server "notes": it broke (npm error request to the registry failed)',
+    )
+  })
+
   test('that is a bug says nothing of itself', () => {
     const { error, mayPass } = failureOf(new TypeError('secret is not a function'), run)
     expect([error.code, mayPass]).toEqual(['internal', false])

@@ -43,6 +43,8 @@ const BOX_DOWN: ReadonlySet<ErrorCode> = new Set([
 /** Those that pass, but not in the seconds of another try. */
 const SLOW_TO_PASS: ReadonlySet<ErrorCode> = new Set(['quota_exceeded', 'rate_limited', 'server_stopping', 'internal'])
 const TOLD_STDERR = 1_000
+/** What npm says after the reason: a file of the box that nobody will look at. */
+const LAST_WORDS = /^npm (?:error|ERR!) +(?:A complete log of this run|$)/
 
 const HINTS: Partial<Record<ErrorCode, string>> = {
   command_not_started: 'The program must be in the box: name an image that has it, or its path there; docs/mcp.md, "Paths in the box".',
@@ -92,7 +94,8 @@ function complaintOf({ scope, stderr }: FailedRun): string {
 }
 
 function reasonOf(known: HoldfastError, run: FailedRun): string {
-  const last = complaintOf(run).split('\n').at(-1)?.trim() ?? ''
+  const lines = complaintOf(run).split('\n')
+  const last = (lines.findLast((line) => line.trim() !== '' && !LAST_WORDS.test(line)) ?? '').trim()
   return `the MCP server ${JSON.stringify(run.server)}: ${known.message}${last === '' ? '' : ` (${last.slice(0, 300)})`}`
 }
 
