@@ -42,6 +42,8 @@ export interface Tools {
   definitions(): readonly ToolDefinition[]
   /** For the system message of a model that has them. */
   guidance(): string
+  /** Throws for whoever may not call it in this session. */
+  check(caller: Caller, name: string, sessionId: string): Promise<void>
   /** Throws for whoever may not; everything else that fails is a result. */
   call(caller: Caller, context: ToolContext, name: string, input: unknown, signal: AbortSignal): Promise<object>
 }
@@ -84,6 +86,9 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
   return {
     definitions: () => definitions,
     guidance: () => GUIDANCE,
+    async check(caller, name, sessionId) {
+      await reads.open(caller, TOOL_VERBS[named(name).name], sessionId)
+    },
     async call(caller, { sessionId, requireSkillWriter = nobody, onOutput }, name, input, signal) {
       const tool = named(name)
       const session = await reads.open(caller, TOOL_VERBS[tool.name], sessionId)

@@ -55,6 +55,8 @@ export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): r
         }
         const { input = {} } = call.body
         if (!wantsEvents(call)) return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }
+        // Refused like everywhere else, as long as nothing has begun.
+        await tools.check(call.caller, name, context.sessionId)
         return followedStream(call, async (stream, signal) => {
           const onOutput = outputProgress((_, text) => stream.send({ event: 'progress', data: { text } satisfies ToolProgressEvent }))
           await stream.send({ event: 'result', data: await tools.call(call.caller, { ...context, onOutput }, name, input, signal) })

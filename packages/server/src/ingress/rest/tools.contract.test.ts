@@ -54,6 +54,34 @@ for (const under of subjects)
         expect((await fetch(`${real.server.url}/v1/tools`)).status).toBe(401)
       })
 
+      test('a call can be heard while it is at work; who may not is refused before that', async () => {
+        const headers = { accept: 'text/event-stream' }
+        const heard = async (input: object) => {
+          const body = JSON.stringify({ session_id: session, input })
+          const response = await real.request('/v1/tools/exec', { method: 'POST', body, key: ada, headers })
+          expect(response.headers.get('content-type')).toContain('text/event-stream')
+          return [...(await response.text()).matchAll(/^event: (?<event>.*)\ndata: (?<data>.*)$/gm)].map(({ groups }) => ({
+            event: groups?.['event'],
+            data: JSON.parse(groups?.['data'] ?? '') as unknown,
+          }))
+        }
+        const told = await heard({ command: 'echo one; echo two >&2' })
+        expect(told.slice(0, -1)).toEqual(
+          expect.arrayContaining([
+            { event: 'progress', data: { text: 'one' } },
+            { event: 'progress', data: { text: 'two' } },
+          ]),
+        )
+        const last = told.at(-1)
+        expect(last).toMatchObject({ event: 'result', data: { ok: true, stdout: 'one\n', stderr: 'two\n' } })
+        expect(TOOL_SHAPES.exec.result.parse(last?.data)).toEqual(last?.data)
+        expect(await heard({})).toEqual([{ event: 'result', data: failed(/^command: /) }])
+        const bob = await real.keyOf({ subject: 'bob', name: 'bob who listens' })
+        const body = JSON.stringify({ session_id: session, input: { command: 'true' } })
+        const hidden = await real.request('/v1/tools/exec', { method: 'POST', body, key: bob, headers })
+        expect([hidden.status, hidden.headers.get('content-type')]).toEqual([404, 'application/problem+json'])
+      })
+
       test('a call that the model got wrong is a result for the model; nothing is done', async () => {
         expect(await call('exec', {})).toEqual(failed(/^command: /))
         expect(await call('exec', { command: 'true', session_id: 'x' })).toEqual(failed('session_id: is not a known field'))
