@@ -92,6 +92,22 @@ onBubblewrap('MCP servers', (stage) => {
     expect(online).toMatchObject({ code: 1, stderr: expect.stringContaining('\n  It must speak MCP on stdin and stdout') })
   })
 
+  test('what a client is to be told names an entry that stays and where the server is, and never the key', async () => {
+    const { environment, url, home } = stage().server
+    const inClone = { npm_lifecycle_event: 'holdfast', npm_package_json: '/clone/package.json' }
+    const told = await stage().server.holdfast(['mcp', 'config', 'cursor'], '', inClone)
+    expect(JSON.parse(told.stdout)).toEqual({
+      mcpServers: {
+        holdfast: {
+          ...{ command: process.execPath, args: ['/clone/scripts/run.mjs', 'holdfast', 'mcp', 'serve'] },
+          env: { HOLDFAST_URL: url, HOLDFAST_HOME: home },
+        },
+      },
+    })
+    expect(told.stderr).toContain('HOLDFAST_API_KEY is set here and not printed')
+    expect(told.stdout + told.stderr).not.toContain(environment['HOLDFAST_API_KEY'])
+  })
+
   test('what is not JSON is told by its place, and nothing is asked of the server', async () => {
     expect(await holdfast(['mcp', 'call', 'tiny', 'say', '{"a":\n1,}', '--session', 'talk'])).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining('the arguments: must be a JSON object, and is not valid JSON (line 2, column 3)') },
