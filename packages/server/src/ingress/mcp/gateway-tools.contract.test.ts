@@ -43,6 +43,17 @@ describe('tools of servers in boxes', () => {
     expect(opened.map(({ counts }) => counts.clients)).toEqual([0, 0])
   })
 
+  test('tell how far they are, to whoever asked for it', async () => {
+    for (const era of ['legacy', 'modern'] as const) {
+      const offer = serverTools({ servers: async () => [{ name: 'one', open: everything(era) }], log })
+      const heard: unknown[] = []
+      const listening = { ...watch, onProgress: (told: object) => void heard.push(told) }
+      expect(await offer.call(visit, 'one__progress', { count: 3 }, listening)).toMatchObject({ content: [{ text: 'done' }] })
+      expect(heard).toMatchObject([1, 2, 3].map((progress) => ({ progress, total: 3 })))
+      expect(await offer.call(visit, 'one__progress', { count: 3 }, watch)).toMatchObject({ content: [{ text: 'nobody asked' }] })
+    }
+  })
+
   test('of a server that does not start are left out, and say why when they are called', async () => {
     const tried: (number | undefined)[] = []
     const open = async (_: AbortSignal, tries?: number) => {

@@ -16,7 +16,7 @@ import type { OpenedServer } from './http/gateway-visit.ts'
 import { withoutParamHeaders } from './http/param-headers.ts'
 import { callServer } from './http/server-call.ts'
 import type { ToolRules } from './http/tool-rules.ts'
-import type { ToolOffer, ToolVisit } from './our-tools/tool-offer.ts'
+import type { ToolOffer, ToolVisit, ToolWatch } from './our-tools/tool-offer.ts'
 
 const SEPARATOR = '__'
 const LIST_PATIENCE_MS = 10_000
@@ -62,14 +62,17 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     }
   }
 
-  async function called(visit: ToolVisit, name: string, input: unknown, signal: AbortSignal): Promise<CallToolResult> {
+  async function called(visit: ToolVisit, name: string, input: unknown, { signal, onProgress }: ToolWatch): Promise<CallToolResult> {
     // A server's name may have the separator in it: the longest that fits is meant.
     const fitting = (await servers(visit)).filter((server) => name.startsWith(`${server.name}${SEPARATOR}`))
     const server = fitting.toSorted((first, second) => second.name.length - first.name.length)[0]
     if (server === undefined) throw new HoldfastError('not_found', `no MCP server has a tool ${JSON.stringify(name.slice(0, 128))}`)
     const tool = name.slice(server.name.length + SEPARATOR.length)
+    // Any token will do: nobody else speaks for this client.
+    const asked = { name: tool, arguments: input, ...(onProgress === undefined ? {} : { _meta: { progressToken: 0 } }) }
+    const options = { signal, ...(onProgress === undefined ? {} : { onProgress }) }
     return withClient(server.open, signal, async (client, rules) =>
-      resultOf(await callServer(client, rules, { method: 'tools/call', params: { name: tool, arguments: input } }, { signal })),
+      resultOf(await callServer(client, rules, { method: 'tools/call', params: asked }, options)),
     )
   }
 
@@ -77,7 +80,7 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     async list(visit) {
       return (await Promise.all((await servers(visit)).map(toolsOf))).flat()
     },
-    call: (visit, name, input, { signal }) => (name.includes(SEPARATOR) ? called(visit, name, input, signal) : null),
+    call: (visit, name, input, watch) => (name.includes(SEPARATOR) ? called(visit, name, input, watch) : null),
   }
 }
 

@@ -24,7 +24,7 @@ import { stageProject } from './stage-project.ts'
 const BASE = '/workspace/.mcp/demo'
 const ROOMY = { wish: { limits: { memory_bytes: 512 * 1024 * 1024, pids: 200 } } }
 const TIMEOUT = { timeout: 300_000 }
-/** Boxes of bubblewrap have the programs of this machine; those of the test image cannot install anything. */
+/** Boxes of bubblewrap have the programs of this machine; what the test image can install, published servers show (`test/interop/mcp`). */
 const hasProgram = (program: string, ...args: readonly string[]) =>
   spawnSync(program, args, { env: { PATH: '/usr/bin:/bin' } }).status === 0
 const HAS_VENV = hasProgram('/usr/bin/python3', '-c', 'import ensurepip')

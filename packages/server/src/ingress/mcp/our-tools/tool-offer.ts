@@ -23,6 +23,8 @@ export interface ToolWatch {
   readonly signal: AbortSignal
   /** Hears what a command prints while it runs; a promise is back-pressure on it. */
   readonly onOutput?: ((chunk: OutputChunk) => void | Promise<void>) | undefined
+  /** Hears how far a tool of another server is, in that server's words. */
+  readonly onProgress?: ((told: Readonly<Record<string, unknown>>) => void) | undefined
 }
 
 export interface ToolOffer {

@@ -7,6 +7,8 @@ import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotoc
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { whileAllowed } from '../../rest/while-allowed.ts'
 import { outputProgress } from '../../../tools/output-progress.ts'
+import { passedProgress } from './passed-progress.ts'
+import type { ToldProgress } from './passed-progress.ts'
 import { toldResult } from './tool-offer.ts'
 import type { ToolOffer, ToolVisit, ToolWatch } from './tool-offer.ts'
 
@@ -40,16 +42,15 @@ export function toolServer({ release, guidance, offers }: ToolServerNeeds, visit
   })
   mcp.server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const { _meta: { progressToken: token } = {} } = mcpReq
-    const onOutput =
+    const tell = (told: ToldProgress) => mcpReq.notify({ method: 'notifications/progress', params: { ...told, progressToken: token } })
+    const heard =
       token === undefined
-        ? undefined
-        : outputProgress((progress, message) =>
-            mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress, message } }),
-          )
+        ? {}
+        : { onOutput: outputProgress((progress, message) => tell({ progress, message })), onProgress: passedProgress(tell) }
     const call = visit.underWay(mcpReq.id)
     const allowed = whileAllowed({ signal: AbortSignal.any([mcpReq.signal, call.signal]), recheck: visit.recheck })
     try {
-      return await called(params.name, params.arguments ?? {}, { signal: allowed.signal, onOutput })
+      return await called(params.name, params.arguments ?? {}, { signal: allowed.signal, ...heard })
     } catch (error) {
       if (error instanceof ProtocolError) throw error
       const { title, code, hint } = visit.problemOf(error)
