@@ -2,6 +2,7 @@
  * Programs from the system's own packages: bubblewrap and slirp4netns for everybody who may install them; container
  * engines and PostgreSQL only where `HOLDFAST_CI_INSTALL=1` says that this machine is there for testing.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { hasLibFuzzer } from '../guest/lib-fuzzer.mjs'
 import { capture, findProgram, runQuietly } from './command.mjs'
@@ -34,6 +35,7 @@ const FOR_TEST_MACHINES = [
   { packageName: 'iproute2', isPresent: anyOf('ip'), why: 'a private bridge for the test engines' },
   { packageName: 'uidmap', isPresent: anyOf('newuidmap'), why: 'user namespaces of rootless sandboxes' },
   { packageName: 'postgresql', isPresent: anyOf('/usr/lib/postgresql', 'initdb'), why: 'the PostgreSQL store' },
+  { packageName: 'python3-venv', isPresent: hasVenv, why: 'what Python MCP servers need, installed in sandboxes of this system' },
   { packageName: 'clang', isPresent: anyOf('clang'), why: "fuzzing the guest's frame parser" },
   { packageName: 'libclang-rt-dev', isPresent: hasLibFuzzer, why: "clang's fuzzer and sanitizers" },
 ]
@@ -75,6 +77,11 @@ function anyOf(...programsOrFiles) {
     programsOrFiles.some((programOrFile) =>
       programOrFile.startsWith('/') ? existsSync(programOrFile) : findProgram(programOrFile) !== null,
     )
+}
+
+/** Of the system's own Python, which is the one that sandboxes see. */
+function hasVenv() {
+  return spawnSync('/usr/bin/python3', ['-c', 'import ensurepip']).status === 0
 }
 
 function mayInstall() {
