@@ -117,6 +117,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
   ): Promise<Launched> {
     const { server, place, runLog } = wish
     const process = processNameOf(server.name)
+    const startedAt = known?.startedAt ?? clock()
     wish.onPhase('relay_connect', session)
     const ref = { sessionId: session.id, name: process, executionId }
     const lines = await processes.openLines(boxCaller(session.tenantId), ref, { maximumLineBytes: MAXIMUM_LINE_BYTES })
@@ -136,7 +137,6 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
       const handshake = await shared.initialized
       if (said !== undefined) await shared.check(CHECK_MS)
       const now = clock()
-      const startedAt = known?.startedAt ?? now
       const key = { tenantId: server.tenantId, server: server.name, place: place.place }
       const row = { ...key, configuredAt: server.updatedAt, sessionId: session.id, executionId, startedAt }
       const readyAt = said === undefined ? now : (known?.readyAt ?? now)

@@ -91,6 +91,19 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect((await server.sessions.processes.list(alice.caller, one)).map(({ name }) => name)).toEqual(['mcp-small'])
     })
 
+    test('tells when it was started, and when it was ready after that', async () => {
+      const { command, args, ...rest } = smallServer()
+      const waiting = 'until [ -e /workspace/go ]; do sleep 0.02; done; exec "$@"'
+      await put('small', { ...rest, command: '/bin/sh', args: ['-c', waiting, 'sh', command, ...args] })
+      const id = await sessionOf(alice, 'a')
+      const opening = open(alice, 'small', id)
+      await eventually(() => runs().of({ tenantId: DEFAULT_TENANT_ID, name: 'small' })[0]?.view().phase).toBe('mcp_init')
+      ground.clock.pass(60_000)
+      await alice.sh('a', 'touch /workspace/go')
+      const { started_at: started, ready_at: ready } = (await opening).run.view()
+      expect(Date.parse(ready ?? '') - Date.parse(started)).toBeGreaterThanOrEqual(60_000)
+    })
+
     test('is nobody else’s in the box of a conversation', async () => {
       await put('small', smallServer())
       const mine = await sessionOf(alice, 'a')
