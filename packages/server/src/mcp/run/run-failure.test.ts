@@ -1,10 +1,13 @@
 /** Failures of MCP servers: the phase they belong to, what is told to whom, and whether another try can help. */
-import { HoldfastError } from '@holdfast/protocol'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ERRORS, HoldfastError } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { failureOf, failureView } from './run-failure.ts'
 import type { FailedRun } from './run-failure.ts'
 
+const ROOT = join(import.meta.dirname, '..', '..', '..', '..', '..')
 const run: FailedRun = { server: 'notes', scope: 'session', phase: 'mcp_init', stderr: '', isCutOff: false }
 const failed = (code: ErrorCode, differs: Partial<FailedRun> = {}) => failureOf(new HoldfastError(code, 'it broke'), { ...run, ...differs })
 
@@ -23,6 +26,11 @@ describe('a failure', () => {
     ['session_closed', false],
   ] as const)('with %s is tried again: %s', (code, isRetried) => {
     expect(failed(code).mayPass).toBe(isRetried)
+  })
+
+  test.each(Object.keys(ERRORS) as ErrorCode[])('with %s sends nobody to a page that has no such part', (code) => {
+    for (const [, page = '', part = ''] of failed(code).hint.matchAll(/(docs\/[\w-]+\.md), "([^"]+)"/g))
+      expect(readFileSync(join(ROOT, page), 'utf8')).toMatch(new RegExp(`^#+ ${part}$`, 'm'))
   })
 
   test('to get a sandbox has a phase of its own, and says that nothing is run outside of one', () => {
