@@ -15,7 +15,7 @@ const EVERYTHING = '@modelcontextprotocol/server-everything'
 
 export const NODE_SERVERS: PublishedSet = npmTree(`${FILESYSTEM}@2026.8.31`, `${EVERYTHING}@2026.8.31`)
 /** It is of the time before the second generation of the library, and does not say so. */
-const SQLITE = ['mcp-server-sqlite==2025.4.25', 'mcp<2']
+const SQLITE = ['mcp-server-sqlite==2025.4.25', 'mcp==1.30.0']
 const TIME = ['mcp-server-time==2026.10.19']
 export const SQLITE_WHEELS: PublishedSet = wheels(SQLITE)
 export const TIME_WHEELS: PublishedSet = wheels(TIME)
