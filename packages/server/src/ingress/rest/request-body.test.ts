@@ -7,6 +7,7 @@ afterEach(() => void vi.useRealTimers())
 
 const requestOf = (body: ReadableStream<Uint8Array> | null, headers: Record<string, string> = {}) =>
   new Request('http://localhost/', { method: 'PUT', body, headers, duplex: 'half' })
+const SMALL = { 'content-length': '3' }
 const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'fine',
@@ -35,25 +36,36 @@ test('bytes are asked for one piece at a time, and given as they are', async () 
 
 test('no body is no bytes', async () => {
   expect(await readAll(requestOf(null))).toHaveLength(0)
+  expect(await readAll(requestOf(null, SMALL))).toHaveLength(0)
 })
 
-test('a body that breaks off is never taken for whole', async () => {
+test('a body that says it is small is given whole', async () => {
+  const body = byteBody(requestOf(ReadableStream.from([new Uint8Array([1]), new Uint8Array([2, 3])]), SMALL))
+  expect((await body.next()).value).toEqual(new Uint8Array([1, 2, 3]))
+  expect((await body.next()).done).toBe(true)
+})
+
+test.each([{}, SMALL])('a body that breaks off is never taken for whole (%o)', async (headers) => {
   const source = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(new Uint8Array(3))
       controller.error(new Error('the connection is gone'))
     },
   })
-  expect(await codeOf(readAll(requestOf(source)))).toBe('request_cancelled')
+  expect(await codeOf(readAll(requestOf(source, headers)))).toBe('request_cancelled')
 })
 
 test('whoever stops sending is sent away after a minute', async () => {
   const silent = () => new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array(3)) })
-  const outcomes = [codeOf(readAll(requestOf(silent()))), codeOf(readBody(requestOf(silent())))]
+  const outcomes = [
+    codeOf(readAll(requestOf(silent()))),
+    codeOf(readAll(requestOf(silent(), SMALL))),
+    codeOf(readBody(requestOf(silent()))),
+  ]
   await vi.advanceTimersByTimeAsync(59_000)
   await expect(Promise.race([...outcomes, Promise.resolve('waits')])).resolves.toBe('waits')
   await vi.advanceTimersByTimeAsync(1_001)
-  expect(await Promise.all(outcomes)).toEqual(['request_stalled', 'request_stalled'])
+  expect(await Promise.all(outcomes)).toEqual(['request_stalled', 'request_stalled', 'request_stalled'])
   expect(vi.getTimerCount()).toBe(0)
 })
 
