@@ -12,9 +12,10 @@ export function checkCompatible(
   asked: { readonly wish: SandboxWish; readonly pack?: string | undefined; readonly ownerGroup?: string | null | undefined },
   session: Pick<SessionRow, 'wish' | 'pack' | 'ownerGroup'>,
 ): void {
-  const has = shapeOf(session.wish)
+  const named = namedOf(asked.wish).filter(([, asks]) => asks !== undefined)
+  const has = named.length === 0 ? NO_SHAPE : new Map(shapeOf(session.wish))
   const differing = [
-    ...[...namedOf(asked.wish)].map(([field, asks]) => [field, asks, has.get(field)] as const),
+    ...named.map(([field, asks]) => [field, asks, has.get(field)] as const),
     ['pack', asked.pack, session.pack] as const,
     ['owner_group', asked.ownerGroup, session.ownerGroup] as const,
   ].filter(([, asks, known]) => asks !== undefined && asks !== (known ?? null))
@@ -25,11 +26,14 @@ export function checkCompatible(
   })
 }
 
-type Shape = ReadonlyMap<string, string | number | null | undefined>
+type Shape = readonly (readonly [field: string, value: string | number | null | undefined])[]
+
+/** Most name nothing, and are asked about with every command. */
+const NO_SHAPE: ReadonlyMap<string, Shape[number][1]> = new Map()
 
 /** The pipeline is not among them: several may work in one conversation. */
 function namedOf({ profile, image, network, rootfs, workspace, mounts, limits }: SandboxWish): Shape {
-  return new Map<string, string | number | null | undefined>([
+  return [
     ['profile', profile],
     ['image', image],
     ['network', network],
@@ -38,8 +42,8 @@ function namedOf({ profile, image, network, rootfs, workspace, mounts, limits }:
     ['workspace.mode', workspace?.mode],
     ['workspace.target', workspace?.target],
     ['mounts', mounts === undefined ? undefined : listOf(mounts)],
-    ...LIMITS.map((name) => [`limits.${name}`, limits?.[name]] as const),
-  ])
+    ...(limits === undefined ? [] : LIMITS.map((name) => [`limits.${name}`, limits[name]] as const)),
+  ]
 }
 
 /** What is not recorded is what it was before it could be wished. */
