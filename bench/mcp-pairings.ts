@@ -1,7 +1,7 @@
 /**
  * For a look by hand: one call of a trivial tool through the gateway and over a pipe, with each pairing of client and server.
  *
- *     node bench/mcp-pairings.ts bubblewrap 2000 [profile directory]
+ *     node bench/mcp-pairings.ts bubblewrap 2000 abc [directory for profiles of the server]
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
