@@ -51,11 +51,7 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     listed.catch(() => {})
     try {
       const tools = await Promise.race([listed, late.promise])
-      return tools.filter(isSpecType.Tool).map((tool) => ({
-        ...tool,
-        name: `${name}${SEPARATOR}${tool.name}`,
-        inputSchema: { ...withoutParamHeaders(tool.inputSchema), type: 'object' },
-      }))
+      return tools.filter(isSpecType.Tool).map((tool) => shownUnder(name, tool))
     } catch (error) {
       log.info('mcp-tools-left-out', { server: name, code: isHoldfastError(error) ? error.code : 'timed_out' })
       return []
@@ -82,6 +78,11 @@ export function serverTools({ servers, log, listPatienceMs = LIST_PATIENCE_MS }:
     },
     call: (visit, name, input, watch) => (name.includes(SEPARATOR) ? called(visit, name, input, watch) : null),
   }
+}
+
+function shownUnder(server: string, tool: Tool): Tool {
+  const inputSchema = { ...withoutParamHeaders(tool.inputSchema), type: 'object' as const }
+  return { ...tool, name: `${server}${SEPARATOR}${tool.name}`, inputSchema }
 }
 
 async function withClient<T>(

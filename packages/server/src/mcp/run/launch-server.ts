@@ -194,7 +194,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
     wish.onPhase('session_create', session)
     const running = await takeUp(wish, session, signal)
     if (running !== null) return running
-    for (const note of plan.notes) runLog.note(note)
+    for (const told of plan.notes) runLog.note(told)
     wish.onPhase('dep_install', session)
     await install(wish, prepared, signal)
     wish.onPhase('process_start', session)

@@ -31,22 +31,17 @@ export interface HandshakeNeeds {
   readonly limits: Pick<ShareLimits, 'probeMs' | 'handshakeMs'>
   /** Some servers of before end at any other first word than `initialize`. */
   readonly firstWord: 'discover' | 'initialize'
-  /** In milliseconds. */
-  clock(): number
   request(method: string, params: JsonObject, timeoutMs: number): Promise<Reply>
   notify(method: string): Promise<void>
 }
 
 /** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
 export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
-  const { clock, firstWord, limits } = needs
-  const until = clock() + limits.handshakeMs
-  const leftMs = () => Math.max(until - clock(), 1)
-  // Whoever does not know it may be silent, and needs time for the other greeting.
-  const told = firstWord === 'discover' ? await discover(needs, Math.min(limits.probeMs, limits.handshakeMs / 2)) : null
+  const { firstWord, limits } = needs
+  const told = firstWord === 'discover' ? await discover(needs, limits.probeMs) : null
   if (told !== null && told !== 'silent') return told
-  const reply = await greet(needs, leftMs())
-  const late = told === 'silent' && 'error' in reply ? await discover(needs, leftMs()) : null
+  const reply = await greet(needs)
+  const late = told === 'silent' && 'error' in reply ? await discover(needs, limits.handshakeMs) : null
   return late === null || late === 'silent' ? initialized(needs, reply) : late
 }
 
@@ -70,9 +65,9 @@ async function discover({ request, clientInfo, capabilities }: HandshakeNeeds, t
 
 const UNNAMED = { name: 'unnamed', version: '0' }
 
-async function greet({ request, clientInfo, capabilities, limits }: HandshakeNeeds, timeoutMs: number): Promise<Reply> {
+async function greet({ request, clientInfo, capabilities, limits }: HandshakeNeeds): Promise<Reply> {
   const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
-  return request('initialize', params, timeoutMs).catch((error: unknown) => {
+  return request('initialize', params, limits.handshakeMs).catch((error: unknown) => {
     unlessTimedOut(error)
     throw failed(`it did not answer initialize within ${limits.handshakeMs / 1000} seconds`, error)
   })

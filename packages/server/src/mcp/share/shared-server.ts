@@ -17,6 +17,7 @@ import type { Dialect } from './dialect.ts'
 import { createFanOut } from './fan-out.ts'
 import { shakeHands } from './handshake.ts'
 import type { Handshake } from './handshake.ts'
+import { inTime } from './handshake-time.ts'
 import { SHARE_LIMITS } from './limits.ts'
 import type { ShareLimits } from './limits.ts'
 import { answerText, isObject, messagesOf, notificationText } from './message.ts'
@@ -93,7 +94,9 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     calls.call({ client: null, method, params, dress: (plain) => plain, timeoutMs })
 
   const greeting =
-    known === undefined ? shakeHands({ clientInfo, capabilities, limits, firstWord, clock, request, notify }) : Promise.resolve(known)
+    known === undefined
+      ? shakeHands({ clientInfo, capabilities, firstWord, notify, ...inTime({ request, limits }, clock) })
+      : Promise.resolve(known)
   const initialized = greeting.then((handshake) => {
     dialect = (handshake.era === 'legacy' ? legacyDialect : modernDialect)({
       handshake,

@@ -36,13 +36,13 @@ describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${be
   const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
   test('no news of them are promised, and whoever wants to listen is told that there is nothing to hear', async () => {
-    const _meta = {
+    const envelope = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': {},
     }
     const ask = async (method: string, params: object) => {
-      const message = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }
+      const message = { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: envelope } }
       const response = await post('/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method })
       return [response.status, await response.json()]
     }

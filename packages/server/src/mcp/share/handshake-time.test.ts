@@ -1,7 +1,9 @@
-/** The first words with a server: in which order, and how long they may take altogether. */
+/** The first words with a server: how long they may take altogether. */
 import { HoldfastError } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { shakeHands } from './handshake.ts'
+import type { HandshakeNeeds } from './handshake.ts'
+import { inTime } from './handshake-time.ts'
 import type { Reply } from './message.ts'
 
 const SILENCE = null
@@ -12,16 +14,16 @@ const WELCOME: Reply = { result: { protocolVersion: '2025-11-25', capabilities: 
 async function greeted(replies: Readonly<Record<string, Reply | null>>, limits: { probeMs: number; handshakeMs: number }) {
   const said: [string, number][] = []
   let now = 0
-  const outcome = await shakeHands({
-    ...{ clientInfo: {}, capabilities: {}, limits, firstWord: 'discover', clock: () => now, notify: async () => undefined },
-    async request(method, _params, timeoutMs) {
-      said.push([method, timeoutMs])
-      const reply = replies[method] ?? SILENCE
-      now += reply === SILENCE ? timeoutMs : 100
-      if (reply === SILENCE) throw new HoldfastError('mcp_request_timed_out', 'silence')
-      return reply
-    },
-  }).catch((error: unknown) => error)
+  const request: HandshakeNeeds['request'] = async (method, _params, timeoutMs) => {
+    said.push([method, timeoutMs])
+    const reply = replies[method] ?? SILENCE
+    now += reply === SILENCE ? timeoutMs : 100
+    if (reply === SILENCE) throw new HoldfastError('mcp_request_timed_out', 'silence')
+    return reply
+  }
+  const timed = inTime({ request, limits }, () => now)
+  const greeting = shakeHands({ clientInfo: {}, capabilities: {}, firstWord: 'discover', notify: async () => undefined, ...timed })
+  const outcome = await greeting.catch((error: unknown) => error)
   return { outcome, said, now }
 }
 
