@@ -30,7 +30,7 @@ export const SERVICE_GUARDS: readonly Guard[] = [
   ...guardsOf('sessions/compatible.ts', 'model', [
     [`asks !== undefined && asks !== (known ?? null)`, `asks !== (known ?? null)`],
     [`['network', network],`, ``],
-    ['...LIMITS.map((name) => [`limits.${name}`, limits?.[name]] as const),', ``],
+    ['LIMITS.map((name) => [`limits.${name}`, limits[name]] as const)', `[]`],
     [`['pack', asked.pack, session.pack] as const,`, ``],
   ]),
   ...guardsOf('sessions/placement.ts', 'model', [

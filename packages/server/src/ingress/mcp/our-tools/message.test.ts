@@ -9,6 +9,6 @@ test('several in one, and one that is nested without end', () => {
 
 test('one that says what it cancels is understood, and what is no message is left to the library', () => {
   const cancelled = '{"method":"notifications/cancelled","params":{"requestId":7}}'
-  expect(understand(cancelled)).toEqual({ method: 'notifications/cancelled', cancels: 7 })
-  expect(understand('no message')).toEqual({ method: null, cancels: null })
+  expect(understand(cancelled)).toEqual({ method: 'notifications/cancelled', id: null, cancels: 7 })
+  expect(understand('no message')).toEqual({ method: null, id: null, cancels: null })
 })
