@@ -2,13 +2,15 @@
  * What a user of an MCP server waits for when it lives in a box: a call of a trivial tool, many callers at once, and its start; each against
  * the same program on the host, with the same official client over a pipe.
  */
+import { withBareHttp } from '../bare-http.ts'
 import type { Measured } from '../figure.ts'
 import type { Ground } from '../ground.ts'
 import { interleave, timed } from '../interleave.ts'
 import { officialOnHost, officialThroughGateway } from '../mcp-client.ts'
-import type { McpClient } from '../mcp-client.ts'
+import type { McpAddress, McpClient } from '../mcp-client.ts'
 import { withMcpServer } from '../mcp-ground.ts'
 import type { McpGround } from '../mcp-ground.ts'
+import type { McpProgram } from '../mcp-program.ts'
 import type { Measure } from '../measure.ts'
 import { median, quantile } from '../statistics.ts'
 
@@ -23,33 +25,38 @@ export const mcp: Measure = {
   run: (ground) =>
     withMcpServer(ground.place, { source: 'mcp-echo.ts' }, async (server) => [
       ...(await calls(ground, server)),
+      await httpAlone(ground, server),
       await manyClients(ground, server),
       await start(ground, server),
     ]),
 }
 
 async function calls(ground: Ground, { program, address }: McpGround): Promise<readonly Measured[]> {
-  const [host, gateway] = [await officialOnHost(program), await officialThroughGateway(address)]
-  for (let call = 0; call < ground.pick(WARM_UP_CALLS); call += 1) await Promise.all([host.echo('hello'), gateway.echo('hello')])
+  const { subject, common } = await againstPipe(ground, program, address)
+  const bar = { of: 'ratio', at: 'most', limit: 3 } as const
+  return [
+    { ...common, id: 'mcp-call-p50', title: '`tools/call` through the MCP gateway, p50', value: median(subject), bar },
+    { ...common, id: 'mcp-call-p95', title: '`tools/call` through the MCP gateway, p95', value: quantile(subject, 0.95), bar: null },
+  ]
+}
+
+/** What the same client pays for HTTP alone, so that it can be told from what the gateway and the box cost. */
+async function httpAlone(ground: Ground, { program }: McpGround): Promise<Measured> {
+  const { subject, common } = await withBareHttp((address) => againstPipe(ground, program, address))
+  return { ...common, id: 'mcp-http-alone', title: 'the same over HTTP without gateway and box, p50', value: median(subject), bar: null }
+}
+
+async function againstPipe(ground: Ground, program: McpProgram, address: McpAddress) {
+  const [host, subject] = [await officialOnHost(program), await officialThroughGateway(address)]
+  for (let call = 0; call < ground.pick(WARM_UP_CALLS); call += 1) await Promise.all([host.echo('hello'), subject.echo('hello')])
   const samples = await interleave(
     { runs: ground.pick({ full: 4_000, quick: 200 }), blockRuns: 100 },
     () => timed(() => host.echo('hello')),
-    () => timed(() => gateway.echo('hello')),
+    () => timed(() => subject.echo('hello')),
   )
-  await Promise.all([host.close(), gateway.close()])
+  await Promise.all([host.close(), subject.close()])
   const reference = { title: 'over a pipe on the host, p50', value: median(samples.reference) }
-  const common = { unit: 'ms', samples: samples.subject.length, reference } as const
-  const bar = { of: 'ratio', at: 'most', limit: 3 } as const
-  return [
-    { ...common, id: 'mcp-call-p50', title: '`tools/call` through the MCP gateway, p50', value: median(samples.subject), bar },
-    {
-      ...common,
-      id: 'mcp-call-p95',
-      title: '`tools/call` through the MCP gateway, p95',
-      value: quantile(samples.subject, 0.95),
-      bar: null,
-    },
-  ]
+  return { subject: samples.subject, common: { unit: 'ms', samples: samples.subject.length, reference } as const }
 }
 
 /** A call that fails ends the benchmark. */
