@@ -5,8 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { httpClient } from './http-client.ts'
 import type { McpAddress } from './mcp-client.ts'
-import { makeMcpProgram } from './mcp-program.ts'
-import type { McpProgram } from './mcp-program.ts'
+import type { MakeMcpProgram, McpProgram } from './mcp-program.ts'
 import { withServer } from './server-process.ts'
 import type { ServerOptions, ServerPlace } from './server-process.ts'
 
@@ -22,16 +21,15 @@ export interface McpGround {
   stop(): Promise<void>
 }
 
-/** `source` is a program of `children/`. */
 export async function withMcpServer<T>(
   place: ServerPlace,
-  { source, options = {} }: { readonly source: string; readonly options?: ServerOptions },
+  { make, options = {} }: { readonly make: MakeMcpProgram; readonly options?: ServerOptions },
   work: (ground: McpGround) => Promise<T>,
 ): Promise<T> {
   const directory = mkdtempSync(join(place.needs.stateDir, 'mcp-'))
   const settings = { ...UNBOUND, HOLDFAST_MOUNTS_ALLOWED_ROOTS: directory, ...options.settings }
   try {
-    const program = await makeMcpProgram(join(directory, 'echo'), source)
+    const program = await make(join(directory, 'echo'))
     return await withServer(place, { ...options, settings }, async (server) => {
       const client = httpClient(server)
       try {

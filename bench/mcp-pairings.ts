@@ -12,6 +12,7 @@ import { createRunDirectory } from '../test/environment/run-directory.ts'
 import { interleave, timed } from './interleave.ts'
 import { officialOnHost, officialThroughGateway, plainOnHost, plainThroughGateway } from './mcp-client.ts'
 import { withMcpServer } from './mcp-ground.ts'
+import { nodeProgram } from './mcp-program.ts'
 import { median, quantile } from './statistics.ts'
 
 const OFFICIAL = [officialOnHost, officialThroughGateway] as const
@@ -34,7 +35,7 @@ try {
   if (under === undefined || under.skipReason !== null) throw new Error(`${kind} is not here: ${under?.skipReason ?? ''}`)
   for (const { title, source, clients } of PAIRINGS.filter(({ title: [letter = ''] }) => only.includes(letter))) {
     const options = profiles === undefined ? {} : { settings: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` } }
-    await withMcpServer({ under, needs: { stateDir } }, { source, options }, async ({ program, address }) => {
+    await withMcpServer({ under, needs: { stateDir } }, { make: nodeProgram(source), options }, async ({ program, address }) => {
       const [onHost, through] = [await clients[0](program), await clients[1](address)]
       const warmUp = Math.min(Number(runs), 500)
       for (let run = 0; run < warmUp; run += 1) await Promise.all([onHost.echo('hello'), through.echo('hello')])

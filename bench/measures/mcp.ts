@@ -10,6 +10,7 @@ import { officialOnHost, officialThroughGateway } from '../mcp-client.ts'
 import type { McpAddress, McpClient } from '../mcp-client.ts'
 import { withMcpServer } from '../mcp-ground.ts'
 import type { McpGround } from '../mcp-ground.ts'
+import { nodeProgram, pythonProgram } from '../mcp-program.ts'
 import type { McpProgram } from '../mcp-program.ts'
 import type { Measure } from '../measure.ts'
 import { median, quantile } from '../statistics.ts'
@@ -22,28 +23,54 @@ const WARM_UP_CALLS = { full: 10_000, quick: 300 }
 export const mcp: Measure = {
   name: 'mcp',
   doing: 'tools/call through the gateway, by one and by fifty clients, and the start of a server',
-  run: (ground) =>
-    withMcpServer(ground.place, { source: 'mcp-echo.ts' }, async (server) => [
-      ...(await calls(ground, server)),
+  run: async (ground) => [
+    ...(await ofPython(ground)),
+    ...(await withMcpServer(ground.place, { make: nodeProgram('mcp-echo.ts') }, async (server) => [
+      ...(await ofNode(ground, server)),
       await httpAlone(ground, server),
       await manyClients(ground, server),
       await start(ground, server),
-    ]),
+    ])),
+  ],
 }
 
-async function calls(ground: Ground, { program, address }: McpGround): Promise<readonly Measured[]> {
+/** The bar is for what most servers are: a call that takes about a millisecond by itself. */
+async function ofPython(ground: Ground): Promise<readonly Measured[]> {
+  const python = await pythonProgram()
+  if ('skipReason' in python) {
+    process.stderr.write(`No figures of a Python server: ${python.skipReason}\n`)
+    return []
+  }
+  return withMcpServer(ground.place, python, async ({ program, address }) => {
+    const { subject, common } = await againstPipe(ground, program, address)
+    const [id, title] = ['mcp-call-python', '`tools/call` of a Python MCP server through the gateway']
+    return [
+      { ...common, id: `${id}-p50`, title: `${title}, p50`, value: median(subject), bar: { of: 'ratio', at: 'most', limit: 3 } },
+      { ...common, id: `${id}-p95`, title: `${title}, p95`, value: quantile(subject, 0.95), bar: null },
+    ]
+  })
+}
+
+/** Without a bar: its call is so short that HTTP alone, see below, is more than three of them. */
+async function ofNode(ground: Ground, { program, address }: McpGround): Promise<readonly Measured[]> {
   const { subject, common } = await againstPipe(ground, program, address)
-  const bar = { of: 'ratio', at: 'most', limit: 3 } as const
+  const [id, title] = ['mcp-call-node', '`tools/call` of a Node MCP server through the gateway']
   return [
-    { ...common, id: 'mcp-call-p50', title: '`tools/call` through the MCP gateway, p50', value: median(subject), bar },
-    { ...common, id: 'mcp-call-p95', title: '`tools/call` through the MCP gateway, p95', value: quantile(subject, 0.95), bar: null },
+    { ...common, id: `${id}-p50`, title: `${title}, p50`, value: median(subject), bar: null },
+    { ...common, id: `${id}-p95`, title: `${title}, p95`, value: quantile(subject, 0.95), bar: null },
   ]
 }
 
 /** What the same client pays for HTTP alone, so that it can be told from what the gateway and the box cost. */
 async function httpAlone(ground: Ground, { program }: McpGround): Promise<Measured> {
   const { subject, common } = await withBareHttp((address) => againstPipe(ground, program, address))
-  return { ...common, id: 'mcp-http-alone', title: 'the same over HTTP without gateway and box, p50', value: median(subject), bar: null }
+  return {
+    ...common,
+    id: 'mcp-http-alone',
+    title: '`tools/call` over HTTP, answered at once without gateway and box, p50',
+    value: median(subject),
+    bar: null,
+  }
 }
 
 async function againstPipe(ground: Ground, program: McpProgram, address: McpAddress) {

@@ -56,6 +56,15 @@ export function pythonEnvironment(...requirements: readonly string[]): Published
   }
 }
 
+/** These and all that they need as a directory for `PYTHONPATH`, for this interpreter. */
+export function pythonLibraries(interpreter: string, ...requirements: readonly string[]): PublishedSet {
+  return {
+    name: `libraries-${nameOf(requirements)}`,
+    make: (path) =>
+      withEnvironment(interpreter, path, (pip) => run(pip, ['-m', 'pip', 'install', ...PIP_OPTIONS, '--target', path, ...requirements])),
+  }
+}
+
 /**
  * The files of these and of all that they need, to be installed where there is no registry. They fit the Python that is named, which is the
  * one of this system unless it is another.
@@ -63,24 +72,10 @@ export function pythonEnvironment(...requirements: readonly string[]): Published
 export function wheels(requirements: readonly string[], interpreter = '/usr/bin/python3'): PublishedSet {
   return {
     name: `wheels-${nameOf(requirements)}`,
-    async make(path) {
-      await run(interpreter, ['-m', 'venv', `${path}.env`])
-      try {
-        await run(join(`${path}.env`, 'bin', 'python3'), [
-          '-m',
-          'pip',
-          'download',
-          ...PIP_OPTIONS,
-          '--only-binary',
-          ':all:',
-          '-d',
-          path,
-          ...requirements,
-        ])
-      } finally {
-        rmSync(`${path}.env`, { recursive: true, force: true })
-      }
-    },
+    make: (path) =>
+      withEnvironment(interpreter, path, (pip) =>
+        run(pip, ['-m', 'pip', 'download', ...PIP_OPTIONS, '--only-binary', ':all:', '-d', path, ...requirements]),
+      ),
   }
 }
 
@@ -95,6 +90,17 @@ export function npmTree(...packages: readonly string[]): PublishedSet {
       writeFileSync(join(path, 'package.json'), '{ "private": true }\n')
       await run(npm, ['install', ...NPM_OPTIONS, ...packages], path)
     },
+  }
+}
+
+/** Lends a Python that has pip, beside the place of what it makes. */
+async function withEnvironment(interpreter: string, path: string, work: (python: string) => Promise<void>): Promise<void> {
+  const environment = `${path}.env`
+  try {
+    await run(interpreter, ['-m', 'venv', environment])
+    await work(join(environment, 'bin', 'python3'))
+  } finally {
+    rmSync(environment, { recursive: true, force: true })
   }
 }
 
