@@ -51,7 +51,7 @@ onBubblewrap('MCP servers', (stage) => {
     const shown = (await holdfast(['mcp', 'inspect', 'tiny', '--session', 'talk'])).stdout
     expect(shown).toMatch(/environment +TOKEN\n/)
     expect(shown).toMatch(/TOOL +DESCRIPTION\nsay +says it again\n/)
-    expect(shown).toMatch(/\ntalk +ready +runtime +ses_/)
+    expect(shown).toMatch(/\ntalk +ready +runtime +answering +ses_/)
     expect(shown).not.toContain('hunter2')
     const data = JSON.parse((await holdfast(['mcp', 'inspect', 'tiny', '--session', 'talk', '-o', 'json'])).stdout)
     expect(data).toMatchObject({ env_keys: ['TOKEN'], tools: {}, offered: [{ name: 'say', inputSchema: {} }], runs: [{ state: 'ready' }] })
