@@ -25,6 +25,7 @@ import type { JsonObject, RpcMessage } from './message.ts'
 import { MessageLines } from './message-lines.ts'
 import type { MessageLine } from './message-lines.ts'
 import { observedCalls } from './observed-calls.ts'
+import { createPace } from './pace.ts'
 import { outgoingTo } from './server-lines.ts'
 import type { ServerLines } from './server-lines.ts'
 import { createSharedClients } from './shared-clients.ts'
@@ -85,6 +86,7 @@ export function shareServer(needs: ShareNeeds): SharedServer {
   // Ids of somebody before us may still be answered.
   const calls = createCalls({ outgoing, limits, firstId: known === undefined ? 1 : clock() })
   const asking = createAsking({ sole: calls.sole, clientOf: (client) => clients.find(client) })
+  const pace = createPace(clock)
   const ended = Promise.withResolvers<HoldfastError>()
   let over: HoldfastError | null = null
   let dialect: Dialect | null = null
@@ -134,43 +136,49 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     ended.resolve(reason)
   }
 
-  function hear(message: RpcMessage): void {
+  /** Whether somebody waited for it. */
+  function hear(message: RpcMessage): boolean {
     if (message.kind === 'answer') {
-      if (!calls.answered(message.id, message.reply)) log.debug('mcp-answer-unclaimed')
-      return
+      const isClaimed = calls.answered(message.id, message.reply)
+      if (!isClaimed) log.debug('mcp-answer-unclaimed')
+      return isClaimed
     }
     if (message.kind === 'request') {
       const answered = asking.ask(message).then((reply) => outgoing.send(answerText(message.id, reply)))
-      return void answered.catch(() => log.debug('mcp-answer-unsent'))
+      answered.catch(() => log.debug('mcp-answer-unsent'))
+      return false
     }
     const heard = dialect === null ? message : dialect.heard(message)
-    if (heard === null) return
-    if (heard.method === 'notifications/progress') return calls.progressed(heard.params ?? {})
-    if (heard.method === 'notifications/cancelled') return asking.cancelled(heard.params ?? {})
-    fanOut.tell(heard)
+    if (heard?.method === 'notifications/progress') calls.progressed(heard.params ?? {})
+    else if (heard?.method === 'notifications/cancelled') asking.cancelled(heard.params ?? {})
+    else if (heard !== null) fanOut.tell(heard)
+    return false
   }
 
-  function take(line: MessageLine): void {
+  /** Whether somebody waited for all of it. */
+  function take(line: MessageLine): boolean {
     if ('tooLong' in line) {
       const error = new HoldfastError('mcp_message_too_large', `the MCP server sent a message above ${limits.messageBytes} bytes`, {
         limit_bytes: limits.messageBytes,
       })
-      if (line.id === null || !calls.failed(line.id, error)) log.warn('mcp-line-dropped', { limit_bytes: limits.messageBytes })
-      return
+      const isClaimed = line.id !== null && calls.failed(line.id, error)
+      if (!isClaimed) log.warn('mcp-line-dropped', { limit_bytes: limits.messageBytes })
+      return isClaimed
     }
-    if (line.text.trim() === '') return
     const messages = messagesOf(line.text)
-    if (messages.length === 0) return onLog(line.text.slice(0, MAXIMUM_LOG_CHARACTERS))
-    for (const message of messages) hear(message)
+    if (messages.length === 0 && line.text.trim() !== '') onLog(line.text.slice(0, MAXIMUM_LOG_CHARACTERS))
+    return messages.filter((message) => !hear(message)).length === 0 && messages.length > 0
   }
 
-  /** One line that cannot be passed on, because it is nested too deep for example, is no reason to hear no others. */
   function takeOr(line: MessageLine): void {
+    let isAsked = false
     try {
-      take(line)
+      isAsked = take(line)
     } catch {
+      // One line that cannot be passed on is no reason to hear no others.
       log.warn('mcp-line-dropped')
     }
+    if (!isAsked) pace.unasked('tooLong' in line ? limits.messageBytes : line.text.length)
   }
 
   async function read(): Promise<void> {
@@ -179,6 +187,8 @@ export function shareServer(needs: ShareNeeds): SharedServer {
       for (const line of framer.push(bytes)) takeOr(line)
       lines.sent?.(bytes.length)
       lines.confirm?.()
+      const rest = pace.rest()
+      if (rest !== null) await rest
     }
     for (const line of framer.end()) takeOr(line)
     // Whoever let go of it does not wait for it.
