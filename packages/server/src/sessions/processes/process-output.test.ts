@@ -50,6 +50,11 @@ test('a process that nobody reads is held up, and goes on when somebody does', a
   expect(isOn).toBe(true)
 })
 
+test('so is one of very many short lines, which weigh more than their bytes', () => {
+  const output = new ProcessOutput()
+  expect(feeder(output)('x\n'.repeat(5_000))).toBeInstanceOf(Promise)
+})
+
 test('a line of a MiB becomes whole though it is more than may wait', () => {
   const output = new ProcessOutput()
   const feed = feeder(output)
