@@ -23,6 +23,8 @@ import { errorText } from './telemetry/log.ts'
 import type { Log } from './telemetry/log.ts'
 import type { McpObserver } from './telemetry/observations.ts'
 
+const SWEEP_MS = 60_000
+
 export interface McpPlane {
   readonly servers: McpServers
   readonly runs: McpRuns
@@ -57,7 +59,11 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
     launching: observedLaunching(launchingServers({ store, sessions, mounts, clock, log, observer }), observer),
   })
 
-  const ownBoxes = createOwnBoxes({ store, servers, steering: sessions.steering, serverId, log })
+  const ownBoxes = createOwnBoxes({ store, servers, steering: sessions.steering, pipelines, serverId, log })
+
+  // Other Holdfast servers change configurations too.
+  const sweeping = setInterval(() => next(() => ownBoxes.release()), SWEEP_MS)
+  sweeping.unref()
 
   /** One after the other. */
   function next(work: () => Promise<void>): void {
@@ -68,7 +74,7 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
   function follow(changed: Pick<McpServer, 'tenantId' | 'name'>): void {
     next(async () => {
       await runs.retire(changed)
-      await ownBoxes.release(changed)
+      await ownBoxes.release()
     })
   }
 
@@ -83,11 +89,12 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
       // Beside what changes ask for: servers that do not answer hold nobody up.
       recovering = runs
         .recover()
-        .then(() => ownBoxes.recover())
+        .then(() => ownBoxes.release())
         .catch((error: unknown) => log.warn('mcp-not-recovered', { error: errorText(error) }))
     },
     settled,
     async close() {
+      clearInterval(sweeping)
       runs.close()
       await settled()
     },

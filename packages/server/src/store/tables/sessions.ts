@@ -261,9 +261,9 @@ export async function findOpenSession(sql: Sql, tenantId: string, owner: string,
   return current(sql, `tenant_id = ? AND owner = ? AND key_hash = ? AND state NOT IN ${OVER}`, tenantId, owner, keyHash)
 }
 
-/** All of one owner that are not over. */
-export async function openSessionsOf(sql: Sql, tenantId: string, owner: string): Promise<readonly SessionRow[]> {
-  const rows = await sql.all(`SELECT * FROM sessions WHERE tenant_id = ? AND owner = ? AND state NOT IN ${OVER}`, tenantId, owner)
+/** All of one owner that are not over, on one server. */
+export async function hostedSessionsOf(sql: Sql, serverId: string, owner: string): Promise<readonly SessionRow[]> {
+  const rows = await sql.all(`SELECT * FROM sessions WHERE server_id = ? AND owner = ? AND state NOT IN ${OVER}`, serverId, owner)
   return rows.map(parse)
 }
 
