@@ -35,7 +35,7 @@ import { conversationWish, ownSession } from './box-wish.ts'
 import type { Place } from './place.ts'
 import { processNameOf } from './process-name.ts'
 import type { RunLog } from './run-log.ts'
-import { knownHandshake, storedHandshake } from './stored-handshake.ts'
+import { knownHandshake } from './stored-handshake.ts'
 import { stopProcess } from './stop-process.ts'
 
 /** Longer lines come in pieces, which are put together again. */
@@ -140,7 +140,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
       const key = { tenantId: server.tenantId, server: server.name, place: place.place }
       const row = { ...key, configuredAt: server.updatedAt, sessionId: session.id, executionId, startedAt }
       const readyAt = said === undefined ? now : (known?.readyAt ?? now)
-      await store.write((transaction) => putMcpRun(transaction, { ...row, handshake: storedHandshake(handshake), readyAt }), 'process')
+      await store.write((transaction) => putMcpRun(transaction, { ...row, handshake: { ...handshake }, readyAt }), 'process')
       return { session, executionId, shared, handshake, lines, startedAt }
     } catch (error) {
       shared.close()

@@ -15,6 +15,7 @@ import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { McpServer } from '../servers/mcp-servers.ts'
+import type { JsonObject } from '../share/message.ts'
 import type { SharedServer } from '../share/shared-server.ts'
 import { boxCaller } from './box-caller.ts'
 import { HEALTH_RULES, watchHealth } from './health.ts'
@@ -35,6 +36,9 @@ export const RETRY_MS: readonly number[] = [2_000, 4_000, 8_000]
 const COOL_DOWN_MS = 30_000
 /** Whoever ran for so long has not failed to start. */
 const STEADY_MS = 60_000
+
+/** Characters of what a server says of itself that a view shows. */
+const SHOWN_INFO = 8_192
 
 export interface ServerRun {
   readonly server: McpServer
@@ -288,7 +292,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       health: health?.state ?? null,
       checked_at: health === null ? null : new Date(health.checkedAt).toISOString(),
       protocol_version: launched?.handshake.protocolVersion ?? null,
-      server_info: launched === null ? null : { ...launched.handshake.serverInfo },
+      server_info: launched === null ? null : shownInfo(launched.handshake.serverInfo),
       tools,
       clients: launched?.shared.counts.clients ?? 0,
     }),
@@ -307,6 +311,13 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     },
   }
   return run
+}
+
+/** Pictures of it are for its clients, and not for every list. */
+function shownInfo(info: JsonObject): Record<string, unknown> {
+  if (JSON.stringify(info).length <= SHOWN_INFO) return { ...info }
+  const { name, version } = info
+  return { name: String(name).slice(0, 200), version: String(version).slice(0, 200) }
 }
 
 function stopped(): HoldfastError {

@@ -37,6 +37,16 @@ export interface HandshakeNeeds {
 
 /** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
 export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
+  const handshake = await greeted(needs)
+  if (JSON.stringify(handshake).length > MAXIMUM_CHARACTERS)
+    throw failed(`what it says of itself is above ${MAXIMUM_CHARACTERS} characters`)
+  return handshake
+}
+
+/** It is remembered, stored, and told to each client. */
+const MAXIMUM_CHARACTERS = 262_144
+
+async function greeted(needs: HandshakeNeeds): Promise<Handshake> {
   const { firstWord, limits } = needs
   const told = firstWord === 'discover' ? await discover(needs, limits.probeMs) : null
   if (told !== null && told !== 'silent') return told

@@ -300,6 +300,16 @@ describe('a legacy server, shared', () => {
     })
   })
 
+  test('that says more of itself than anybody wants to hear is not taken', async () => {
+    const program = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const serverInfo = { name: 'x'.repeat(270000), version: '1' }
+      const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo }
+      console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, result }))
+    })`
+    const server = share(childLines(['-e', program]), { firstWord: 'initialize' })
+    await expect(server.initialized).rejects.toMatchObject({ code: 'mcp_init_failed' })
+  })
+
   test('that ends before it speaks says with what', async () => {
     const server = share(childLines(['-e', 'process.exit(3)']))
     await expect(server.initialized).rejects.toMatchObject({ code: 'mcp_server_exited', details: { exitCode: 3 } })
