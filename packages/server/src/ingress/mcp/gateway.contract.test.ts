@@ -230,6 +230,9 @@ describe('the gateway', () => {
     await Promise.all(both.map(async (response) => response.body?.cancel()))
     await expect.poll(() => laboratory.gateway.counts.listeners).toBe(0)
     expect((await listening('c', 'x'.repeat(1_000))).status).toBe(400)
+    const unfit = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { notifications: 1, _meta: meta } }
+    expect(await (await post(laboratory.url, unfit, headersOf('subscriptions/listen'))).text()).toContain('must be a filter')
+    expect(laboratory.gateway.counts.listeners).toBe(0)
     const leave = new AbortController()
     for (const _ of [1, 2]) client.callTool({ name: 'hang', arguments: {} }, { signal: leave.signal }).catch(() => {})
     await expect.poll(() => laboratory.server.counts.calls).toBe(2)

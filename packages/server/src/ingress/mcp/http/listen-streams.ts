@@ -21,6 +21,10 @@ export interface ListenStreams {
   open(visit: GatewayVisit, target: GatewayTarget, message: RpcRequest): Promise<Response>
 }
 
+interface Asked extends Pick<RpcRequest, 'id' | 'params'> {
+  readonly wish: JsonObject
+}
+
 interface Filter {
   readonly toolsListChanged?: true
   readonly promptsListChanged?: true
@@ -42,9 +46,7 @@ export interface ListenStreamsNeeds {
 export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): ListenStreams {
   const counts = visitorCounts({ what: 'open subscriptions', perVisitor: limits.listenersPerVisitor, inAll: limits.listeners })
 
-  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params }: RpcRequest, leave: () => void): Promise<Response> {
-    const wish = params?.['notifications']
-    if (!isFilter(wish)) return refuse(visit, { status: 200, code: INVALID_PARAMS, message: 'notifications: must be a filter' }, id)
+  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params, wish }: Asked, leave: () => void): Promise<Response> {
     const { server } = await target.open(visit.signal)
     const handshake = await server.initialized
     const outbox = newOutbox()
@@ -88,14 +90,17 @@ export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): 
       return counts.size
     },
     async open(visit, target, message) {
+      const { id, params } = message
+      const wish = params?.['notifications']
+      if (!isFilter(wish)) return refuse(visit, { status: 200, code: INVALID_PARAMS, message: 'notifications: must be a filter' }, id)
       let leave = () => {}
       try {
         // Before anything is waited for, so that those who come at once are counted too.
         leave = counts.enter(target.visitor)
-        return await open(visit, target, message, leave)
+        return await open(visit, target, { id, params, wish }, leave)
       } catch (error) {
         leave()
-        return jsonResponse(answerText(message.id, errorReply(visit, error)), 200, visit.requestId)
+        return jsonResponse(answerText(id, errorReply(visit, error)), 200, visit.requestId)
       }
     },
   }
