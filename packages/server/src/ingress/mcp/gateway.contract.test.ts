@@ -238,6 +238,9 @@ describe('the gateway', () => {
     await expect.poll(() => laboratory.server.counts.calls).toBe(2)
     const list = { jsonrpc: '2.0', id: 3, method: 'tools/list', params: { _meta: meta } }
     expect((await post(laboratory.url, list, headersOf('tools/list'))).status).toBe(429)
+    const first = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+    expect((await post(laboratory.url, { jsonrpc: '2.0', id: 4, method: 'initialize', params: first })).status).toBe(429)
+    expect(laboratory.gateway.counts.sessions).toBe(0)
     leave.abort()
     await expect.poll(async () => (await post(laboratory.url, list, headersOf('tools/list'))).status).toBe(200)
     await client.close()

@@ -11,7 +11,7 @@ import { isObject, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcMessage, RpcRequest } from '../../../mcp/share/message.ts'
 import { errorReply } from './error-reply.ts'
 import { eventResponse } from './event-response.ts'
-import type { OpenExchange } from './exchange.ts'
+import type { Exchange, OpenExchange } from './exchange.ts'
 import type { GatewayTarget, GatewayVisit, OpenedServer } from './gateway-visit.ts'
 import { withInputs } from './input-rounds.ts'
 import { accepted, refuse } from './json-response.ts'
@@ -37,10 +37,20 @@ const NOTHING = { result: {} }
 const VERSIONS: readonly string[] = SUPPORTED_PROTOCOL_VERSIONS
 
 export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNeeds): LegacyDoor {
+  /** Without an answer to be given there is no session. */
+  function openFor(session: LegacySession, open: () => Exchange): Exchange {
+    try {
+      return open()
+    } catch (error) {
+      sessions.end(session)
+      throw error
+    }
+  }
+
   async function initialize(visit: GatewayVisit, target: GatewayTarget, { id, params = {} }: RpcRequest): Promise<Response> {
     const { clientInfo, capabilities, protocolVersion } = params
     const session = sessions.create(target, { info: objectOf(clientInfo), capabilities: objectOf(capabilities) })
-    const exchange = openExchange(visit, target, { id, headers: { 'mcp-session-id': session.id } })
+    const exchange = openFor(session, () => openExchange(visit, target, { id, headers: { 'mcp-session-id': session.id } }))
     const { end } = session.begin(id, exchange)
     const begin = async () => {
       const { server } = await target.open(exchange.left)
