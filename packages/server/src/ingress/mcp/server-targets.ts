@@ -44,7 +44,10 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       const listed = await servers.list(principal.tenantId).catch(unlessUnreadable)
       return listed
         .filter(({ config, scope }) => !config.disabled && (scope !== 'pipeline' || conversation.pipeline !== undefined))
-        .map(({ name }): NamedServer => ({ name, open: (signal) => opening({ caller, name, ...askedFor(conversation, rules) })(signal) }))
+        .map(({ name }): NamedServer => {
+          const open: NamedServer['open'] = (...asked) => opening({ caller, name, ...askedFor(conversation, rules) })(...asked)
+          return { name, open }
+        })
     },
   }
 }
