@@ -1,12 +1,13 @@
 /**
  * What a user of an MCP server waits for when it lives in a box: a call of a trivial tool, many callers at once, and its start; each against
- * the same program on the host, with the same official client over a pipe.
+ * the same program on the host, over a pipe. Single calls are made by clients that do as little as Node allows, so that what is measured is
+ * the way to the server; the rest by the official client.
  */
 import { withBareHttp } from '../bare-http.ts'
 import type { Measured } from '../figure.ts'
 import type { Ground } from '../ground.ts'
 import { interleave, timed } from '../interleave.ts'
-import { officialOnHost, officialThroughGateway } from '../mcp-client.ts'
+import { officialOnHost, officialThroughGateway, plainOnHost, plainThroughGateway } from '../mcp-client.ts'
 import type { McpAddress, McpClient } from '../mcp-client.ts'
 import { withMcpServer } from '../mcp-ground.ts'
 import type { McpGround } from '../mcp-ground.ts'
@@ -51,7 +52,7 @@ async function ofPython(ground: Ground): Promise<readonly Measured[]> {
   })
 }
 
-/** Without a bar: its call is so short that HTTP alone, see below, is more than three of them. */
+/** Without a bar: its call takes less than a request over HTTP by itself, see below. */
 async function ofNode(ground: Ground, { program, address }: McpGround): Promise<readonly Measured[]> {
   const { subject, common } = await againstPipe(ground, program, address)
   const [id, title] = ['mcp-call-node', '`tools/call` of a Node MCP server through the gateway']
@@ -74,7 +75,7 @@ async function httpAlone(ground: Ground, { program }: McpGround): Promise<Measur
 }
 
 async function againstPipe(ground: Ground, program: McpProgram, address: McpAddress) {
-  const [host, subject] = [await officialOnHost(program), await officialThroughGateway(address)]
+  const [host, subject] = [await plainOnHost(program), await plainThroughGateway(address)]
   for (let call = 0; call < ground.pick(WARM_UP_CALLS); call += 1) await Promise.all([host.echo('hello'), subject.echo('hello')])
   const samples = await interleave(
     { runs: ground.pick({ full: 4_000, quick: 200 }), blockRuns: 100 },
