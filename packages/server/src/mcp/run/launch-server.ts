@@ -35,11 +35,11 @@ import { conversationWish, ownSession } from './box-wish.ts'
 import type { Place } from './place.ts'
 import { processNameOf } from './process-name.ts'
 import type { RunLog } from './run-log.ts'
+import { serverLinesOf } from './server-lines-of.ts'
+import type { Complaints } from './server-lines-of.ts'
 import { knownHandshake } from './stored-handshake.ts'
 import { stopProcess } from './stop-process.ts'
 
-/** Longer lines come in pieces, which are put together again. */
-const MAXIMUM_LINE_BYTES = 1024 * 1024
 /** For one that was greeted before. */
 const CHECK_MS = 10_000
 const CLIENT = { name: 'holdfast', version: '1' }
@@ -62,7 +62,7 @@ export interface LaunchWish {
   readonly firstWord: 'discover' | 'initialize'
   onPhase(phase: McpPhase, session: SessionRow | null): void
   /** So that what it complained of can be told, also when it dies at once. */
-  onLines(lines: ProcessLines): void
+  readonly onComplaints: (complaints: Complaints) => void
 }
 
 export interface Launched {
@@ -120,8 +120,7 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
     const startedAt = known?.startedAt ?? clock()
     wish.onPhase('relay_connect', session)
     const ref = { sessionId: session.id, name: process, executionId }
-    const lines = await processes.openLines(boxCaller(session.tenantId), ref, { maximumLineBytes: MAXIMUM_LINE_BYTES })
-    wish.onLines(lines)
+    const lines = await serverLinesOf(processes, boxCaller(session.tenantId), ref, wish.onComplaints)
     wish.onPhase('mcp_init', session)
     const said = known === null ? undefined : knownHandshake(known.handshake)
     const shared = shareServer({

@@ -10,7 +10,6 @@
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { McpPhase, McpRunView } from '@holdfast/protocol/mcp'
 import { unlessAborted } from '../../sessions/waiting.ts'
-import type { ProcessLines } from '../../sessions/processes/process-lines.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { errorText } from '../../telemetry/log.ts'
@@ -26,6 +25,7 @@ import { pause } from './pause.ts'
 import type { Place } from './place.ts'
 import { failureOf, failureView } from './run-failure.ts'
 import type { RunFailure } from './run-failure.ts'
+import type { Complaints } from './server-lines-of.ts'
 import { createRunLog } from './run-log.ts'
 import type { RunLog } from './run-log.ts'
 import { processNameOf } from './process-name.ts'
@@ -91,7 +91,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   /** Ends in a row that came soon after it was ready. */
   let quickEnds = 0
   let session = first.session
-  let lines: ProcessLines | null = null
+  let complaints: Complaints | null = null
   let launched: Launched | null = null
   let readyAt: number | null = null
   let startedAt = clock()
@@ -111,11 +111,11 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       phase = next
       session = found ?? session
     },
-    onLines: (opened) => (lines = opened),
+    onComplaints: (heard) => (complaints = heard),
   })
 
   function failed(cause: unknown): RunFailure {
-    const asked = { server: server.name, scope: place.scope, phase, stderr: lines?.stderr ?? '' }
+    const asked = { server: server.name, scope: place.scope, phase, stderr: complaints?.stderr ?? '' }
     const found = failureOf(cause, { ...asked, isCutOff: isCutOff(server, place) })
     failure = found
     attempts += 1
@@ -202,7 +202,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     failedTries = 0
     let firstWord: LaunchWish['firstWord'] = 'discover'
     for (let attempt = 0; ; attempt += 1) {
-      lines = null
+      complaints = null
       try {
         return ready(await launching.launch(wishOf(caller, firstWord), over.signal))
       } catch (cause) {

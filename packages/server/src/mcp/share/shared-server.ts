@@ -14,13 +14,14 @@ import { createAsking } from './asking.ts'
 import { createCalls } from './calls.ts'
 import { legacyDialect, modernDialect } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
+import { exited } from './exited.ts'
 import { createFanOut } from './fan-out.ts'
 import { shakeHands } from './handshake.ts'
 import type { Handshake } from './handshake.ts'
 import { inTime } from './handshake-time.ts'
 import { SHARE_LIMITS } from './limits.ts'
 import type { ShareLimits } from './limits.ts'
-import { answerText, isObject, messagesOf, notificationText } from './message.ts'
+import { answerText, messagesOf, notificationText } from './message.ts'
 import type { JsonObject, RpcMessage } from './message.ts'
 import { MessageLines } from './message-lines.ts'
 import type { MessageLine } from './message-lines.ts'
@@ -223,14 +224,6 @@ export function shareServer(needs: ShareNeeds): SharedServer {
       end(reason)
     },
   }
-}
-
-/** What is known of an end goes into the details, and into the sentence. */
-function exited(how: unknown): HoldfastError {
-  const { exitCode, signal } = isObject(how) ? how : {}
-  const code = typeof exitCode === 'number' ? { exitCode } : {}
-  const word = typeof signal === 'string' ? ` by ${signal}` : typeof exitCode === 'number' ? ` with exit code ${exitCode}` : ''
-  return new HoldfastError('mcp_server_exited', `the MCP server ended${word}`, typeof signal === 'string' ? { ...code, signal } : code)
 }
 
 function lost(cause: unknown): HoldfastError {
