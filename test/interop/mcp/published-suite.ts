@@ -181,7 +181,9 @@ function shareAndEnd(world: World): void {
     const [first, second] = await Promise.all([world().connect(one, 'everything', 'talk'), world().connect(other, 'everything', 'talk')])
     const environment = await first.call('get-env')
     expect(await second.call('get-env')).toBe(environment)
-    expect(Object.keys(JSON.parse(environment) as object).toSorted()).toEqual(['GREETING', 'HOME', 'LANG', 'LOGNAME', 'PATH', 'USER'])
+    // Its box has no network, which those that fetch are told.
+    const ofTheBox = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'USER', 'UV_OFFLINE', 'npm_config_offline']
+    expect(Object.keys(JSON.parse(environment) as object).toSorted()).toEqual(['GREETING', ...ofTheBox])
     expect(await running('talk')).toBe(`${(await pidsOf('everything')).join(' and ')}\n`)
     await Promise.all([first.close(), second.close()])
   })
