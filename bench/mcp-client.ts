@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { isDeepStrictEqual } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Transport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -125,6 +126,6 @@ async function plain(exchange: Exchange, close: () => Promise<void>): Promise<Mc
 
 function check(said: string, result: unknown): void {
   const content = typeof result === 'object' && result !== null && 'content' in result ? result.content : null
-  if (JSON.stringify(content) === JSON.stringify([{ type: 'text', text: said }])) return
+  if (isDeepStrictEqual(content, [{ type: 'text', text: said }])) return
   throw new Error(`the tool was told ${said} and answered ${JSON.stringify(result)}`)
 }
