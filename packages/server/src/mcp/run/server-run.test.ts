@@ -1,4 +1,4 @@
-/** A server that runs and says nothing any more. */
+/** A server that runs and says nothing any more, and one that is started again. */
 import { HoldfastError } from '@holdfast/protocol'
 import { McpServerConfig } from '@holdfast/protocol/mcp'
 import { expect, test } from 'vitest'
@@ -71,5 +71,33 @@ test('is ended, told as a failure, and started anew by whoever asks next, once i
   gone.resolve()
   expect(await again).toBe(second.shared)
   expect(steps).toEqual(['launch', 'end', 'gone', 'launch'])
+  run.letGo()
+})
+
+test('whoever waits for one try waits for one of the new start, whatever became of the last', async () => {
+  let now = 0
+  let launches = 0
+  const launched = launchedWith(() => new Promise(() => undefined))
+  const run = createServerRun(
+    {
+      launching: {
+        async launch() {
+          launches += 1
+          if (launches === 1) throw new HoldfastError('mcp_server_exited', 'the MCP server ended')
+          return launched
+        },
+        takeUp: async () => null,
+      },
+      ...{ clock: () => now, log: jsonLog('error'), retryMs: [] },
+      end: async () => undefined,
+      afterEnd: async () => undefined,
+    },
+    server,
+    place,
+  )
+  const caller = boxCaller('tnt_1')
+  await expect(run.open(caller, place, never, 1)).rejects.toMatchObject({ code: 'mcp_server_exited' })
+  now = 60_000
+  expect(await run.open(caller, place, never, 1)).toBe(launched.shared)
   run.letGo()
 })

@@ -198,8 +198,8 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
 
   async function start(caller: LaunchWish['caller']): Promise<SharedServer> {
     state = 'starting'
-    await clearing
     failedTries = 0
+    await clearing
     let firstWord: LaunchWish['firstWord'] = 'discover'
     for (let attempt = 0; ; attempt += 1) {
       complaints = null
