@@ -20,6 +20,8 @@ interface CallOptions {
 }
 
 interface StdioClient {
+  /** Whether it is told when the tools change. */
+  readonly hearsChanges: boolean | undefined
   names(): Promise<readonly string[]>
   call(name: string, input: Record<string, unknown>, options?: CallOptions): Promise<Record<string, unknown>>
   close(): Promise<void>
@@ -34,6 +36,7 @@ function started({ environment }: RealServer, flags: readonly string[], more: No
 
 function faceOf(client: LegacyClient | ModernClient): StdioClient {
   return {
+    hearsChanges: client.getServerCapabilities()?.tools?.listChanged,
     names: async () => (await client.listTools()).tools.map(({ name }) => name),
     async call(name, input, options = {}) {
       const request = { name, arguments: input }
@@ -76,6 +79,7 @@ onBubblewrap('holdfast mcp', (stage) => {
     test('every tool is listed and works; a later call sees what an earlier one made', async () => {
       const client = await open(['--session', `all-${era}`])
       expect(await client.names()).toEqual([...TOOL_NAMES, 'session_status', 'session_reset'])
+      expect(client.hearsChanges).toBe(false)
       expect(await client.call('write', { path: 'a.txt', content: 'one\ntwo\n' })).toMatchObject({ ok: true })
       expect(await client.call('edit', { path: 'a.txt', old_string: 'two', new_string: 'three' })).toMatchObject({ ok: true })
       expect(await client.call('read', { path: 'a.txt' })).toMatchObject({ ok: true, end_line: 2 })
@@ -141,14 +145,14 @@ onBubblewrap('holdfast mcp', (stage) => {
     test('a client that asks for progress hears what a command prints while it runs', async () => {
       const client = await open(['--session', `heard-${era}`])
       const session = await admin().sessions.getOrCreate({ key: `heard-${era}` })
-      await session.commands.run('mkfifo go')
+      await session.commands.run('mkfifo go1 go2')
       const heard: object[] = []
       const onprogress = ({ progress, message }: { readonly progress: number; readonly message?: string | undefined }) => {
         heard.push({ progress, message })
-        // The command waits for this: its first line was heard before its end.
-        if (heard.length === 1) void session.commands.run('echo > go')
+        // The command waits for this after each line: all of them were heard before its end.
+        void session.commands.run(`echo > go${heard.length}`)
       }
-      const told = await client.call('exec', { command: 'echo one; read line < go; echo two >&2' }, { onprogress })
+      const told = await client.call('exec', { command: 'echo one; read line < go1; echo two >&2; read line < go2' }, { onprogress })
       expect(told).toMatchObject({ ok: true, stdout: 'one\n', stderr: 'two\n' })
       expect(heard).toEqual([
         { progress: 1, message: 'one' },

@@ -23,7 +23,9 @@ export async function readOffer(holdfast: Holdfast): Promise<Offer> {
 }
 
 export function toolServer({ guidance, tools }: Offer, conversation: ToolConversation): McpServer {
-  const mcp = new McpServer({ name: 'holdfast', version: VERSION }, { capabilities: { tools: {} }, instructions: guidance })
+  // The library would promise to tell when they change, which nobody does here.
+  const capabilities = { tools: { listChanged: false } }
+  const mcp = new McpServer({ name: 'holdfast', version: VERSION }, { capabilities, instructions: guidance })
   const listed = tools.map(({ name, description, inputSchema }) => ({
     ...{ name, description },
     inputSchema: { ...inputSchema, type: 'object' as const },
