@@ -120,8 +120,10 @@ export function launchingServers({ store, sessions, mounts, clock, log, observer
     const startedAt = known?.startedAt ?? clock()
     wish.onPhase('relay_connect', session)
     const ref = { sessionId: session.id, name: process, executionId }
-    const lines = await serverLinesOf(processes, boxCaller(session.tenantId), ref, wish.onComplaints)
-    wish.onPhase('mcp_init', session)
+    const lines = await serverLinesOf(processes, boxCaller(session.tenantId), ref, (complaints) => {
+      wish.onPhase('mcp_init', session)
+      wish.onComplaints(complaints)
+    })
     const said = known === null ? undefined : knownHandshake(known.handshake)
     const shared = shareServer({
       ...{ lines, clientInfo: CLIENT, clock, log, observer, onLog: runLog.printed, firstWord: wish.firstWord },

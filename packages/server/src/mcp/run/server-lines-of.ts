@@ -16,7 +16,7 @@ const MAXIMUM_LINE_BYTES = 1024 * 1024
 /** What a server complained of, as far as it has by now. */
 export type Complaints = Pick<ProcessLines, 'stderr'>
 
-/** Throws `mcp_server_exited` with how it ended. */
+/** `onComplaints` is called once the process was reached, or found to be over: then it throws `mcp_server_exited` with how it ended. */
 export async function serverLinesOf(
   processes: Pick<Processes, 'openLines' | 'get' | 'stderrTail'>,
   caller: Caller,
