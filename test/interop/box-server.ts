@@ -1,25 +1,20 @@
 /**
  * `holdfast box` as an operator starts it: in a process of its own, on one backend, with a home of its own.
  */
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { openHome } from '../../packages/server/src/home/home.ts'
 import { openBackend } from '../chaos/open-backend.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
+import { endChild, startReady } from '../servers/holdfast-child.ts'
+import type { ReadyChild } from '../servers/holdfast-child.ts'
 import { foreign, INSTANCE } from './langbot-driver.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 export const HOLDFAST = join(ROOT, 'packages', 'cli', 'bin', 'holdfast.mjs')
 const CLOCK = join(import.meta.dirname, 'passing-clock.ts')
 const BUILT = join(ROOT, 'guest', 'build')
-/** Of its log, when it does not come up. */
-const SHOWN_LINES = 20
-const STOP_LIMIT_MS = 20_000
 
 /** Where a server lives, whoever starts it. */
 export interface BoxPlace {
@@ -97,35 +92,15 @@ export async function startBoxServer(place: BoxPlace): Promise<BoxServer> {
       return url
     },
     rest: ask,
-    die: () => end(child, 'SIGKILL'),
+    die: () => endChild(child, 'SIGKILL'),
     async restart() {
       ;({ child, url } = await launch(place, new URL(url).port))
     },
     letTimePass: () => void child.kill('SIGUSR2'),
-    close: () => end(child, 'SIGTERM'),
+    close: () => endChild(child, 'SIGTERM'),
   }
 }
 
-async function launch({ env }: BoxPlace, port: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const args = ['--import', CLOCK, HOLDFAST, 'box', '--ws-control-port', port]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
-  const complaint: string[] = []
-  createInterface(child.stderr).on('line', (line) => void complaint.splice(0, complaint.push(line) - SHOWN_LINES))
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  createInterface(child.stdout).on('line', (line) => {
-    const address = /^holdfast is ready at (http:\S+)/.exec(line)?.[1]
-    if (address !== undefined) resolve(address)
-  })
-  child.once('close', () => reject(new Error(`the server ended before it was ready: ${complaint.join('\n')}`)))
-  return { child, url: await promise }
-}
-
-/** One that does not stop when it is told to is killed, and that is a failure. */
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  const closed = once(child, 'close')
-  child.kill(signal)
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
-  await closed
-  clearTimeout(timer)
-  if (signal === 'SIGTERM' && child.signalCode === 'SIGKILL') throw new Error(`the server did not stop within ${STOP_LIMIT_MS} ms`)
+function launch({ env }: BoxPlace, port: string): Promise<ReadyChild> {
+  return startReady(['--import', CLOCK, HOLDFAST, 'box', '--ws-control-port', port], env)
 }

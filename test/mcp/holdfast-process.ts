@@ -1,20 +1,16 @@
 /**
  * `holdfast up` as an operator starts it: in a process of its own, on one backend, with a home of its own; to be asked, and to be killed.
  */
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { expect, vi } from 'vitest'
 import { processesOf } from '../../packages/server/src/sandboxes/contract/traces.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { HOLDFAST, makePlace } from '../interop/box-server.ts'
+import { endChild, startReady } from '../servers/holdfast-child.ts'
+import type { ReadyChild } from '../servers/holdfast-child.ts'
 
-/** Of its log, when it does not come up. */
-const SHOWN_LINES = 20
-const STOP_LIMIT_MS = 30_000
+const SETTLE_LIMIT_MS = 30_000
 /** Tests ask quicker than people. */
 const OF_TESTS = { HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none' }
 
@@ -71,7 +67,7 @@ export async function startHoldfast(under: BackendUnderTest, settings: NodeJS.Pr
       processesOf(basename(join(place.home, '..')))
         .filter(({ pid }) => pid !== child.pid)
         .map(({ command }) => command.slice(0, 120)),
-    die: () => end(child, 'SIGKILL'),
+    die: () => endChild(child, 'SIGKILL'),
     async restart() {
       ;({ child, url } = await launch(place.env, new URL(url).port))
     },
@@ -79,35 +75,15 @@ export async function startHoldfast(under: BackendUnderTest, settings: NodeJS.Pr
       try {
         const { items } = (await (await ask('/v1/sessions')).json()) as { readonly items: readonly { readonly id: string }[] }
         for (const { id } of items) await ask(`/v1/sessions/${id}/cancel`, { method: 'POST', body: {} })
-        await vi.waitFor(async () => expect(await place.sandboxes()).toEqual([]), { timeout: STOP_LIMIT_MS })
+        await vi.waitFor(async () => expect(await place.sandboxes()).toEqual([]), { timeout: SETTLE_LIMIT_MS })
       } finally {
-        await end(child, 'SIGTERM')
+        await endChild(child, 'SIGTERM')
         await place.remove()
       }
     },
   }
 }
 
-async function launch(env: NodeJS.ProcessEnv, port: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const args = ['--disable-warning=ExperimentalWarning', HOLDFAST, 'up', '--port', port]
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
-  const complaint: string[] = []
-  createInterface(child.stderr).on('line', (line) => void complaint.splice(0, complaint.push(line) - SHOWN_LINES))
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  createInterface(child.stdout).on('line', (line) => {
-    const address = /^holdfast is ready at (http:\S+)/.exec(line)?.[1]
-    if (address !== undefined) resolve(address)
-  })
-  child.once('close', () => reject(new Error(`the server ended before it was ready: ${complaint.join('\n')}`)))
-  return { child, url: await promise }
-}
-
-/** One that does not stop when it is told to is killed, and that is a failure. */
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  const closed = once(child, 'close')
-  child.kill(signal)
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
-  await closed
-  clearTimeout(timer)
-  if (signal === 'SIGTERM' && child.signalCode === 'SIGKILL') throw new Error(`the server did not stop within ${STOP_LIMIT_MS} ms`)
+function launch(env: NodeJS.ProcessEnv, port: string): Promise<ReadyChild> {
+  return startReady(['--disable-warning=ExperimentalWarning', HOLDFAST, 'up', '--port', port], env)
 }
