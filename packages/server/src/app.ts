@@ -5,7 +5,6 @@
  *
  * Alone knows everybody, with `session-plane.ts` for what lies behind the doors. What is opened last is ended first.
  */
-import { randomUUID } from 'node:crypto'
 import { isHoldfastError } from '@holdfast/protocol'
 import { createAuthenticator } from './access/authenticate.ts'
 import type { VerifyToken } from './access/authenticate.ts'
@@ -22,11 +21,7 @@ import type { BoxDoor } from './ingress/box/box-door.ts'
 import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
 import type { Fetch, HttpListener, Upgrade } from './ingress/http-listener.ts'
-import { mcpGateway } from './ingress/mcp/gateway.ts'
-import { mcpGatewayServer } from './ingress/mcp/gateway-server.ts'
-import { serverTools } from './ingress/mcp/gateway-tools.ts'
-import { ourToolsServer } from './ingress/mcp/our-tools/our-tools.ts'
-import { serverTargets } from './ingress/mcp/server-targets.ts'
+import { mcpDoor } from './ingress/mcp/mcp-door.ts'
 import { rememberedProbes } from './ingress/rest/backend-probes.ts'
 import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
@@ -193,21 +188,17 @@ async function start(
     release: RELEASE,
   })
   const { sessions } = plane
-  const targets = serverTargets({ ...plane.mcp, scopes: plane.scopes, pipelines: plane.pipelines })
-  const mcp = ourToolsServer({
+  const mcp = mcpDoor({
     ...entrance,
-    ...{ idempotency, observer, sessions, tools: plane.tools, scopes: plane.scopes, pipelines: plane.pipelines, release: RELEASE },
-    moreTools: [serverTools({ servers: targets.servers, log })],
+    ...{ idempotency, observer, sessions, tools: plane.tools, scopes: plane.scopes, pipelines: plane.pipelines, mcp: plane.mcp },
+    ...{ release: RELEASE, clock: Date.now },
   })
-  const gateway = mcpGateway({ clock: Date.now, newId: randomUUID })
-  endings.push(() => gateway.close())
-  const mcpServers = mcpGatewayServer({ ...entrance, idempotency, observer, gateway, targetOf: targets.targetOf })
+  endings.push(() => mcp.close())
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const { checkHost, allowedOrigins } = entrance
   const box = await openBox({ config, home, plane, store, chosen, checkHost, allowedOrigins, clock: Date.now, log })
   endings.push(async () => box?.close())
-  const doorOf = (url: string) => (mcp.serves(url) ? mcp : mcpServers.serves(url) ? mcpServers : rest)
-  const fetch: Fetch = (request, peer) => doorOf(request.url).fetch(request, { peer })
+  const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
   const upgrade: Upgrade = (request, connection, head) =>
     (box?.serves(request.url ?? '/') === true ? box : sockets).upgrade(request, connection, head)
   const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port)

@@ -7,7 +7,7 @@
  */
 import { DEFAULT_TENANT_ID } from './access/principal.ts'
 import type { Sealing } from './home/sealing.ts'
-import { launchingServers } from './mcp/run/launch-server.ts'
+import { lateLaunching } from './mcp/run/late-launching.ts'
 import { createMcpRuns } from './mcp/run/mcp-runs.ts'
 import type { McpRuns } from './mcp/run/mcp-runs.ts'
 import { observedLaunching } from './mcp/run/observed-launching.ts'
@@ -56,7 +56,7 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
   const runs = createMcpRuns({
     ...{ store, servers, sessions, serverId, clock, log },
     placeOf: placesOf({ sessions, pipelines, mounts }),
-    launching: observedLaunching(launchingServers({ store, sessions, mounts, clock, log, observer }), observer),
+    launching: observedLaunching(lateLaunching({ store, sessions, mounts, clock, log, observer }), observer),
   })
 
   const ownBoxes = createOwnBoxes({ store, servers, steering: sessions.steering, pipelines, serverId, log })
