@@ -33,7 +33,10 @@ export type Fetch = (request: Request, peer: string | undefined) => Response | P
 /** The connection is then the callee's to answer and to end, also when the listener closes. */
 export type Upgrade = (request: IncomingMessage, connection: Duplex, head: Buffer) => void
 
-export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port: number): Promise<HttpListener> {
+/** Answers on the connection itself, or says that it will not: for what needs none of the web's objects. It throws nothing. */
+export type Direct = (request: IncomingMessage, answer: ServerResponse) => boolean
+
+export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port: number, direct?: Direct): Promise<HttpListener> {
   const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
     const response = await fetch(request, incoming.socket.remoteAddress)
     if (!isStream(response)) return response
@@ -43,7 +46,9 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
   const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply })
   // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body. A request without a host is refused
   // with a document, not by the parser.
-  const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => void handle(incoming, outgoing)
+  const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (direct?.(incoming, outgoing) !== true) void handle(incoming, outgoing)
+  }
   const server = createServer({ requestTimeout: 0, requireHostHeader: false, shouldUpgradeCallback: asksForSocket }, receive)
   // What a client expects beyond an answer is not kept from getting one.
   server.on('checkExpectation', receive)
