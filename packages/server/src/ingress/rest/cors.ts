@@ -24,8 +24,8 @@ const REMEMBERED_SECONDS = 600
 export interface Cors {
   /** Headers of every answer to a request with this origin. */
   headersFor(origin: string | undefined): Readonly<Record<string, string>>
-  /** The answer to a browser that asks before it sends; `null` when this is something else. */
-  preflight(request: Request): Response | null
+  /** Headers of the answer, 204, to a browser that asks before it sends; `null` when this is something else. */
+  preflight(method: string, header: (name: string) => string | undefined): Readonly<Record<string, string>> | null
 }
 
 export function cors(allowedOrigins: ReadonlySet<string>): Cors {
@@ -37,26 +37,22 @@ export function cors(allowedOrigins: ReadonlySet<string>): Cors {
       if (!isAllowed(origin)) return vary
       return { ...vary, 'access-control-allow-origin': origin, 'access-control-expose-headers': ANSWER_HEADERS.join(', ') }
     },
-    preflight(request) {
-      if (request.method !== 'OPTIONS') return null
-      const origin = request.headers.get('origin') ?? undefined
-      if (!isAllowed(origin) || !request.headers.has('access-control-request-method')) return null
-      return new Response(null, {
-        status: 204,
-        headers: {
-          vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
-          'access-control-allow-origin': origin,
-          'access-control-allow-methods': METHODS.join(', '),
-          'access-control-allow-headers': [...REQUEST_HEADERS, ...askedOfMcp(request)].join(', '),
-          'access-control-max-age': `${REMEMBERED_SECONDS}`,
-        },
-      })
+    preflight(method, header) {
+      if (method !== 'OPTIONS') return null
+      const origin = header('origin')
+      if (!isAllowed(origin) || header('access-control-request-method') === undefined) return null
+      return {
+        vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+        'access-control-allow-origin': origin,
+        'access-control-allow-methods': METHODS.join(', '),
+        'access-control-allow-headers': [...REQUEST_HEADERS, ...askedOfMcp(header('access-control-request-headers'))].join(', '),
+        'access-control-max-age': `${REMEMBERED_SECONDS}`,
+      }
     },
   }
 }
 
-function askedOfMcp({ headers }: Request): readonly string[] {
-  const asked = headers.get('access-control-request-headers') ?? ''
+function askedOfMcp(asked = ''): readonly string[] {
   return asked
     .split(',')
     .map((name) => name.trim())

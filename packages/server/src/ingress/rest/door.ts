@@ -10,21 +10,17 @@
 import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { Hono } from 'hono'
 import type { Context } from 'hono'
-import type { AuthenticateRequest } from '../../access/authenticate.ts'
 import { authorize } from '../../access/authorize.ts'
-import type { ClientAddress } from '../../access/client-address.ts'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { CheckHost } from '../../access/listen-address.ts'
-import type { Principal } from '../../access/principal.ts'
-import type { Admit } from '../../access/rate-limits.ts'
 import { ADMIN_VERBS } from '../../access/roles.ts'
-import { randomId } from '../../home/random-id.ts'
-import type { Caller } from '../../sessions/caller.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { unobserved } from '../../telemetry/observations.ts'
 import { asWhole } from '../send-stream.ts'
 import { ByteContent } from './byte-content.ts'
 import { cors } from './cors.ts'
+import { entering } from './entering.ts'
+import type { EnteringNeeds, Knock } from './entering.ts'
 import { wantsEvents } from './event-stream.ts'
 import type { Idempotency } from './idempotency.ts'
 import { loggedProblem, problemReply } from './problems.ts'
@@ -37,13 +33,8 @@ import { ifMatchOf } from './versions.ts'
 
 const QUERY = /^[^?#]*\?([^#]*)/
 
-export interface DoorNeeds {
+export interface DoorNeeds extends EnteringNeeds {
   readonly routes: readonly Route[]
-  readonly authenticate: AuthenticateRequest
-  callerOf(principal: Principal): Promise<Caller>
-  /** Throws for one who asks too often. */
-  readonly admit: Admit
-  readonly clientAddress: ClientAddress
   readonly checkHost: CheckHost
   /** Pages of these may use the API from a browser. */
   readonly allowedOrigins: ReadonlySet<string>
@@ -60,34 +51,15 @@ export interface DoorEnvironment {
 
 /** Throws when a row of the table breaks its rules. */
 export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
-  const { routes, authenticate, callerOf, admit, clientAddress, checkHost, allowedOrigins, idempotency, log, observer = unobserved } = needs
+  const { routes, checkHost, allowedOrigins, idempotency, log, observer = unobserved } = needs
+  const { enter, comeIn } = entering(needs)
   checkRoutes(routes)
   const { headersFor, preflight } = cors(allowedOrigins)
   const app = new Hono<DoorEnvironment>()
 
-  async function enter(c: Context<DoorEnvironment>): Promise<Entered> {
-    const principal = await authenticate({
-      authorization: c.req.header('authorization'),
-      apiKey: c.req.header('x-api-key'),
-      onBehalfOf: c.req.header('x-holdfast-on-behalf-of'),
-      onBehalfOfGroups: c.req.header('x-holdfast-groups')?.split(/ *, */),
-      tenant: c.req.header('x-holdfast-tenant'),
-      address: clientAddress(peerOf(c), c.req.header('x-forwarded-for')),
-    })
-    c.var.facts.keyId = principal.keyId
-    return { principal, caller: await callerOf(principal) }
-  }
-
-  /** Counts the request. */
-  async function comeIn(c: Context<DoorEnvironment>): Promise<Entered> {
-    const entered = await enter(c)
-    admit(entered.principal)
-    return entered
-  }
-
   async function enterFor(c: Context<DoorEnvironment>, { authorization }: Route, come: typeof enter): Promise<Entered | null> {
     if (authorization === 'public') return null
-    const entered = await come(c)
+    const entered = await come(knockOf(c))
     const verb = ADMIN_VERBS.find((admin) => admin === authorization)
     if (verb !== undefined) authorize(entered.principal, verb)
     return entered
@@ -146,12 +118,11 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
 
   app.use(observedRequests(observer, log))
   app.use(async (c, next) => {
-    c.set('requestId', randomId('req'))
     checkHost(c.req.header('host'))
     const origin = c.req.header('origin')
     checkOrigin(origin, c.req.header('host'), allowedOrigins)
-    const preflown = preflight(c.req.raw)
-    if (preflown !== null) return preflown
+    const preflown = preflight(c.req.method, (name) => c.req.header(name))
+    if (preflown !== null) return new Response(null, { status: 204, headers: preflown })
     await next()
     for (const [name, value] of Object.entries(headersFor(origin))) c.res.headers.append(name, value)
   })
@@ -166,7 +137,7 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
     const allow = ofPath.map(({ method }) => method).join(', ')
     app.all(honoPath(path), async (c) => {
       c.var.facts.route = path
-      if (ofPath.every(({ authorization }) => authorization !== 'public')) await comeIn(c)
+      if (ofPath.every(({ authorization }) => authorization !== 'public')) await comeIn(knockOf(c))
       const { body, headers, status } = problemReply(
         new HoldfastError('method_not_allowed', `${path} has no method ${c.req.method.slice(0, 32)}`, { allow }),
         c.var.requestId,
@@ -182,7 +153,7 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
 
   async function nothingAt(c: Context<DoorEnvironment>): Promise<never> {
     // Which addresses there are is nobody's business without a key.
-    if (c.req.path.startsWith('/v1/')) await comeIn(c)
+    if (c.req.path.startsWith('/v1/')) await comeIn(knockOf(c))
     throw new HoldfastError('not_found', `there is nothing at ${c.req.method} ${c.req.path.slice(0, 255)}`)
   }
 
@@ -227,9 +198,10 @@ function queryOf(url: string): URLSearchParams {
   return new URLSearchParams(QUERY.exec(url)?.[1] ?? '')
 }
 
-/** What is answered without a connection has no environment. */
-function peerOf({ env }: { readonly env?: { readonly peer?: string | undefined } }): string | undefined {
-  return env?.peer
+function knockOf(c: Context<DoorEnvironment>): Knock {
+  // What is answered without a connection has no environment.
+  const { peer }: { readonly peer?: string | undefined } = c.env ?? {}
+  return { header: (name) => c.req.header(name), peer, facts: c.var.facts }
 }
 
 function honoPath(path: string): string {

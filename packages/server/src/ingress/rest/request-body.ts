@@ -10,7 +10,7 @@ import { HoldfastError } from '@holdfast/protocol'
 export const BODY_LIMIT_BYTES = 2 * 1024 * 1024
 
 /** How long the next piece may take, and a whole text. */
-const PATIENCE_MS = 60_000
+export const BODY_PATIENCE_MS = 60_000
 
 /** A body that says it is no larger is read whole, which is quicker. */
 const SMALL_BYTES = 16 * 1024
@@ -24,14 +24,14 @@ export const NO_BYTES: AsyncIterable<Uint8Array> = {
 export async function* byteBody(request: Request): AsyncGenerator<Uint8Array, undefined> {
   const announced = request.headers.get('content-length')
   if (announced !== null && Number(announced) <= SMALL_BYTES) {
-    const bytes = await inTime(request.arrayBuffer().catch(brokenOff))
+    const bytes = await inTime(request.arrayBuffer().catch(rejectBroken))
     if (bytes.byteLength > 0) yield new Uint8Array(bytes)
     return
   }
   if (request.body === null) return
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
   for (;;) {
-    const { done, value } = await inTime(reader.read().catch(brokenOff))
+    const { done, value } = await inTime(reader.read().catch(rejectBroken))
     if (done) return
     yield value
   }
@@ -75,10 +75,7 @@ async function gathered(body: AsyncIterable<Uint8Array> | readonly [], limitByte
 
 async function inTime<T>(reading: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new HoldfastError('request_stalled', `the body did not go on for ${PATIENCE_MS / 1000} seconds`)),
-    PATIENCE_MS,
-  )
+  const timer = setTimeout(() => late.reject(stalled()), BODY_PATIENCE_MS)
   try {
     return await Promise.race([reading, late.promise])
   } finally {
@@ -86,11 +83,19 @@ async function inTime<T>(reading: Promise<T>): Promise<T> {
   }
 }
 
-function brokenOff(cause: unknown): never {
-  throw new HoldfastError('request_cancelled', 'the body broke off before its end', {}, { cause })
+function rejectBroken(cause: unknown): never {
+  throw brokenOff(cause)
 }
 
-function tooLarge(limitBytes: number): HoldfastError {
+export function stalled(): HoldfastError {
+  return new HoldfastError('request_stalled', `the body did not go on for ${BODY_PATIENCE_MS / 1000} seconds`)
+}
+
+export function brokenOff(cause?: unknown): HoldfastError {
+  return new HoldfastError('request_cancelled', 'the body broke off before its end', {}, { cause })
+}
+
+export function tooLarge(limitBytes: number): HoldfastError {
   const limit = `${limitBytes} bytes (${limitBytes / 1024 / 1024} MiB)`
   return new HoldfastError('payload_too_large', `the body is larger than ${limit}`, { limit_bytes: limitBytes })
 }

@@ -31,7 +31,6 @@ function door(level: LogLevel) {
   const app = new Hono<{ Variables: { requestId: string; facts: RequestFacts } }>()
   app.use(observedRequests({ ...unobserved, requestAnswered, tracing }, log))
   app.use(async (c, next) => {
-    c.set('requestId', 'req_1')
     if (c.req.header('host') === 'evil') throw new HoldfastError('host_refused', 'not here')
     await next()
   })
@@ -49,7 +48,14 @@ test('the log has the template, the status, the time and the key’s id, and not
   await door('debug').request('/things/secret-id?token=secret', { headers: { authorization: 'Bearer secret', cookie: 'secret' } })
   expect(lines).toEqual([
     {
-      ...{ time: expect.any(String), level: 'debug', event: 'request-answered', request_id: 'req_1', method: 'GET', route: '/things/{id}' },
+      ...{
+        time: expect.any(String),
+        level: 'debug',
+        event: 'request-answered',
+        request_id: expect.stringMatching(/^req_/),
+        method: 'GET',
+        route: '/things/{id}',
+      },
       ...{ status: 200, duration_ms: expect.any(Number), key: 'key_1', trace_id: 'the-trace' },
     },
   ])

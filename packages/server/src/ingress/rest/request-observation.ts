@@ -6,6 +6,7 @@
  * Knows the template of the route and the id of the key, never the address, the headers or the body.
  */
 import type { MiddlewareHandler } from 'hono'
+import { randomId } from '../../home/random-id.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { RequestObserver } from '../../telemetry/observations.ts'
 import { remoteSpanOf } from '../../telemetry/tracing.ts'
@@ -16,6 +17,7 @@ export interface RequestFacts {
   /** As the table has it. */
   route: string | null
   keyId: string | null
+  readonly requestId: string
 }
 
 export interface RequestsObserver extends RequestObserver {
@@ -26,22 +28,25 @@ interface Environment {
   readonly Variables: { requestId: string; facts: RequestFacts }
 }
 
-/** Stands before everything else, so that it sees every answer. */
-export function observedRequests({ requestAnswered, tracing }: RequestsObserver, log: Log): MiddlewareHandler<Environment> {
-  return (c, next) => {
+/** One request, from its first word to the status of its answer. */
+export type ObserveRequest = (
+  method: string,
+  header: (name: string) => string | undefined,
+  facts: RequestFacts,
+  answer: () => Promise<number>,
+) => Promise<void>
+
+export function requestObservation({ requestAnswered, tracing }: RequestsObserver, log: Log): ObserveRequest {
+  return (method, header, facts, answer) => {
     const since = performance.now()
-    const facts: RequestFacts = { route: null, keyId: null }
-    c.set('facts', facts)
-    const { method } = c.req
-    return tracing.request(method, remoteSpanOf(c.req.header('traceparent')), async ({ traceId, answered }) => {
-      await next()
-      const { status } = c.res
-      const { route, keyId } = facts
+    return tracing.request(method, remoteSpanOf(header('traceparent')), async ({ traceId, answered }) => {
+      const status = await answer()
+      const { route, keyId, requestId } = facts
       const durationMs = performance.now() - since
       answered(route, status)
       requestAnswered(route, method, status, durationMs / 1000)
       log[status >= 500 ? 'info' : 'debug']('request-answered', {
-        request_id: c.var.requestId,
+        request_id: requestId,
         method,
         route,
         status,
@@ -50,5 +55,24 @@ export function observedRequests({ requestAnswered, tracing }: RequestsObserver,
         ...(traceId === null ? {} : { trace_id: traceId }),
       })
     })
+  }
+}
+
+/** Stands before everything else, so that it sees every answer. */
+export function observedRequests(observer: RequestsObserver, log: Log): MiddlewareHandler<Environment> {
+  const observe = requestObservation(observer, log)
+  return (c, next) => {
+    const facts: RequestFacts = { route: null, keyId: null, requestId: randomId('req') }
+    c.set('facts', facts)
+    c.set('requestId', facts.requestId)
+    return observe(
+      c.req.method,
+      (name) => c.req.header(name),
+      facts,
+      async () => {
+        await next()
+        return c.res.status
+      },
+    )
   }
 }

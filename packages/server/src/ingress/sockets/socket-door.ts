@@ -18,9 +18,10 @@ import type { SessionReads } from '../../sessions/session-reads.ts'
 import { unobserved } from '../../telemetry/observations.ts'
 import type { RequestObserver } from '../../telemetry/observations.ts'
 import type { DoorNeeds } from '../rest/door.ts'
+import { entering } from '../rest/entering.ts'
+import type { EnteringNeeds, Knock } from '../rest/entering.ts'
 import { loggedProblem, problemReply } from '../rest/problems.ts'
 import type { RequestFacts } from '../rest/request-observation.ts'
-import type { Entered } from '../rest/route.ts'
 import { earlyBytes } from './early-bytes.ts'
 import type { EarlyBytes } from './early-bytes.ts'
 import { checkHandshake, readProtocols } from './handshake.ts'
@@ -33,10 +34,7 @@ const MAX_PAYLOAD_BYTES = 1_048_576
 const PING_EVERY_MS = 20_000
 const RECHECK_EVERY_MS = 15_000
 
-export interface SocketDoorNeeds extends Pick<
-  DoorNeeds,
-  'authenticate' | 'callerOf' | 'admit' | 'clientAddress' | 'checkHost' | 'allowedOrigins' | 'log'
-> {
+export interface SocketDoorNeeds extends EnteringNeeds, Pick<DoorNeeds, 'checkHost' | 'allowedOrigins' | 'log'> {
   readonly rows: readonly SocketRow[]
   readonly reads: Pick<SessionReads, 'open'>
   readonly observer?: RequestObserver
@@ -52,41 +50,28 @@ export interface SocketDoor {
 
 /** Throws when a row of the table breaks its rules. */
 export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
-  const { rows, reads, authenticate, callerOf, admit, clientAddress, checkHost, allowedOrigins, log, observer = unobserved } = needs
+  const { rows, reads, checkHost, allowedOrigins, log, observer = unobserved } = needs
   const { pingEveryMs = PING_EVERY_MS, recheckEveryMs = RECHECK_EVERY_MS } = needs
+  const { enter, comeIn } = entering(needs)
   checkSockets(rows)
   const servers = new Map(rows.map((row) => [row, webSocketServer(row)]))
   const open = createOpenSockets({ pingEveryMs, recheckEveryMs, streamOpened: observer.streamOpened })
 
-  async function enter({ headers, socket }: IncomingMessage, key: string | undefined): Promise<Entered> {
-    const header = (name: string) => [headers[name]].flat()[0]
-    const principal = await authenticate({
-      authorization: header('authorization'),
-      apiKey: header('x-api-key') ?? (headers.authorization === undefined ? key : undefined),
-      onBehalfOf: header('x-holdfast-on-behalf-of'),
-      onBehalfOfGroups: header('x-holdfast-groups')?.split(/ *, */),
-      tenant: header('x-holdfast-tenant'),
-      address: clientAddress(socket.remoteAddress, header('x-forwarded-for')),
-    })
-    return { principal, caller: await callerOf(principal) }
-  }
-
-  async function admitted(request: IncomingMessage, early: EarlyBytes, requestId: string, facts: RequestFacts): Promise<void> {
+  async function admitted(request: IncomingMessage, early: EarlyBytes, facts: RequestFacts): Promise<void> {
     if (open.isClosing) throw new HoldfastError('server_stopping', 'the server is stopping and takes no new work')
     const { host, origin } = request.headers
     checkHost(host)
     checkOrigin(origin, host, allowedOrigins)
     const handshake = readProtocols(request)
-    const entered = await enter(request, handshake.key)
-    facts.keyId = entered.principal.keyId
-    admit(entered.principal)
+    const knock = knockOf(request, handshake.key, facts)
+    const entered = await comeIn(knock)
     const { pathname, searchParams } = urlOf(request)
     const found = matchSocket(rows, pathname)
     if (found === null) throw new HoldfastError('not_found', `there is nothing at ${pathname.slice(0, 255)} for a WebSocket`)
     const { row, params } = found
     facts.route = row.path
     checkHandshake(request, handshake, row.protocol)
-    const problemOf = (error: unknown) => loggedProblem(error, requestId, log)
+    const problemOf = (error: unknown) => loggedProblem(error, facts.requestId, log)
     const conversation = await row.prepare({ params, query: searchParams }, { ...entered, signal: early.left, problemOf })
     const socket = upgraded(request, early, row)
     if (socket === null) {
@@ -94,7 +79,7 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
       throw new HoldfastError('request_cancelled', 'the caller left before its socket was open')
     }
     open.attend(socket, conversation, async () => {
-      const { caller } = await enter(request, handshake.key)
+      const { caller } = await enter(knock)
       await reads.open(caller, row.authorization, params['id'] ?? '')
     })
   }
@@ -113,7 +98,7 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
       const requestId = randomId('req')
       const early = earlyBytes(connection, head)
       const since = performance.now()
-      const facts: RequestFacts = { route: null, keyId: null }
+      const facts: RequestFacts = { route: null, keyId: null, requestId }
       const { method = '' } = request
       const answered = (status: number) => {
         const durationMs = performance.now() - since
@@ -123,7 +108,7 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
           ...{ duration_ms: Math.round(durationMs * 1000) / 1000, key: facts.keyId },
         })
       }
-      admitted(request, early, requestId, facts).then(
+      admitted(request, early, facts).then(
         () => answered(101),
         (error: unknown) => {
           const reply = problemReply(error, requestId, log)
@@ -142,6 +127,13 @@ function webSocketServer({ protocol }: SocketRow): WebSocketServer {
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: MAX_PAYLOAD_BYTES },
     handleProtocols: (offered) => offered.has(protocol) && protocol,
   })
+}
+
+/** A browser can send its key only among the protocols. */
+function knockOf({ headers, socket }: IncomingMessage, key: string | undefined, facts: RequestFacts): Knock {
+  const said = (name: string) => [headers[name]].flat()[0]
+  const apiKey = said('x-api-key') ?? (headers.authorization === undefined ? key : undefined)
+  return { header: (name) => (name === 'x-api-key' ? apiKey : said(name)), peer: socket.remoteAddress, facts }
 }
 
 function urlOf({ url = '/' }: IncomingMessage): URL {
