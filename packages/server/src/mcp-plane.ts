@@ -13,10 +13,12 @@ import type { McpRuns } from './mcp/run/mcp-runs.ts'
 import { observedLaunching } from './mcp/run/observed-launching.ts'
 import { createOwnBoxes } from './mcp/run/own-boxes.ts'
 import { placesOf } from './mcp/run/place.ts'
+import { recentSessions } from './mcp/run/recent-sessions.ts'
 import { createMcpServers } from './mcp/servers/mcp-servers.ts'
 import type { McpServer, McpServers } from './mcp/servers/mcp-servers.ts'
 import type { Pipelines } from './policy/pipelines.ts'
 import type { SessionMounts } from './policy/session-mounts.ts'
+import type { EventListeners } from './sessions/events/event-listeners.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Store } from './store/store.ts'
 import { errorText } from './telemetry/log.ts'
@@ -40,6 +42,7 @@ export interface McpPlaneNeeds {
   readonly store: Store
   readonly sealing: Sealing
   readonly sessions: Sessions
+  readonly listeners: EventListeners
   readonly pipelines: Pipelines
   readonly mounts: SessionMounts
   readonly serverId: string
@@ -49,13 +52,14 @@ export interface McpPlaneNeeds {
 }
 
 export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
-  const { store, sealing, sessions, pipelines, mounts, serverId, clock, log, observer } = needs
+  const { store, sealing, sessions, listeners, pipelines, mounts, serverId, clock, log, observer } = needs
   let following: Promise<void> = Promise.resolve()
   let recovering: Promise<void> = Promise.resolve()
+  const recent = recentSessions({ listeners, clock })
   const servers = createMcpServers({ store, sealing, clock, sharedTenantId: DEFAULT_TENANT_ID, onChange: follow })
   const runs = createMcpRuns({
     ...{ store, servers, sessions, serverId, clock, log },
-    placeOf: placesOf({ sessions, pipelines, mounts }),
+    placeOf: placesOf({ sessions, pipelines, mounts, recent }),
     launching: observedLaunching(lateLaunching({ store, sessions, mounts, clock, log, observer }), observer),
   })
 
@@ -96,6 +100,7 @@ export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
     async close() {
       clearInterval(sweeping)
       runs.close()
+      recent.close()
       await settled()
     },
   }

@@ -181,7 +181,7 @@ export async function openSessionPlane({
     checkWish: specs.check,
   })
   const recovered = await sessions.recover()
-  const mcp = openMcpPlane({ store, sealing, sessions, pipelines, mounts, serverId: home.serverId, clock, log, observer })
+  const mcp = openMcpPlane({ store, sealing, sessions, listeners, pipelines, mounts, serverId: home.serverId, clock, log, observer })
   mcp.recover()
 
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))

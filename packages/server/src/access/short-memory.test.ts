@@ -59,3 +59,14 @@ test('an answer that was on its way when it was forgotten is not remembered', as
   expect(await first).toBe(-1)
   expect(await recall('a')).toBe(1)
 })
+
+test('everything can be forgotten at once, also what is on its way', async () => {
+  const { remembered, recall } = memory()
+  await recall('a')
+  const stale = Promise.withResolvers<number>()
+  const first = remembered.recall('b', () => stale.promise)
+  remembered.forgetAll()
+  stale.resolve(-1)
+  expect(await first).toBe(-1)
+  expect([await recall('a'), await recall('b')]).toEqual([2, 3])
+})

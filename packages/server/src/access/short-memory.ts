@@ -10,6 +10,7 @@
 export interface ShortMemory<T> {
   recall(key: string, load: () => Promise<T | null>): Promise<T | null>
   forget(key: string): void
+  forgetAll(): void
 }
 
 export interface ShortMemoryNeeds {
@@ -42,6 +43,10 @@ export function shortMemory<T>({ clock, lifeMs, limit }: ShortMemoryNeeds): Shor
     forget(key) {
       forgotten += 1
       remembered.delete(key)
+    },
+    forgetAll() {
+      forgotten += 1
+      remembered.clear()
     },
   }
 }

@@ -10,6 +10,7 @@ import type { McpScope } from '@holdfast/protocol/mcp'
 import type { Pipelines } from '../../policy/pipelines.ts'
 import type { SessionMounts } from '../../policy/session-mounts.ts'
 import type { Caller } from '../../sessions/caller.ts'
+import type { SessionRequest } from '../../sessions/getting.ts'
 import type { Target } from '../../sessions/running.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
@@ -17,6 +18,7 @@ import { hostLook } from '../launch/host-look.ts'
 import { planLaunch } from '../launch/plan.ts'
 import type { McpServer } from '../servers/mcp-servers.ts'
 import { conversationWish } from './box-wish.ts'
+import type { RecentSessions } from './recent-sessions.ts'
 import { failureOf } from './run-failure.ts'
 
 /** Who asks for a server, and in which conversation. */
@@ -44,10 +46,11 @@ export interface PlacesNeeds {
   readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads'>
   readonly pipelines: Pick<Pipelines, 'resolve'>
   readonly mounts: SessionMounts
+  readonly recent: Pick<RecentSessions, 'recall'>
 }
 
 /** Throws `forbidden`, `invalid_request`, `pipeline_unknown`, and what keeps a session from being found or made. */
-export function placesOf({ sessions, pipelines, mounts }: PlacesNeeds): PlaceOf {
+export function placesOf({ sessions, pipelines, mounts, recent }: PlacesNeeds): PlaceOf {
   const { reads } = sessions
 
   /** The mount of a project has to be wished for when the session is made. */
@@ -58,13 +61,27 @@ export function placesOf({ sessions, pipelines, mounts }: PlacesNeeds): PlaceOf 
 
   async function conversation(server: McpServer, { caller, target }: Asking, signal: AbortSignal): Promise<SessionRow> {
     if (target === null) throw unnamed('session', `the MCP server ${JSON.stringify(server.name)} runs in a conversation's box; name it`)
-    if ('id' in target) return reads.open(caller, 'exec', target.id)
+    if ('id' in target) {
+      const { id } = target
+      const session = await recent.recall(nameOf(caller, [id]), () => reads.open(caller, 'exec', id))
+      await reads.allow(caller, 'exec', session)
+      return session
+    }
+    const owner = target.owner ?? caller.owner
+    const { key, wish } = target
+    const find = () => getOrCreate(server, caller, target, signal)
+    const name = nameOf(caller, [owner, key.keyHash, wish.profile, wish.pipeline, server.tenantId, server.name, server.updatedAt])
+    const session = caller.mayCreate(owner, target.ownerGroup ?? null) ? await recent.recall(name, find) : await find()
+    await reads.allow(caller, 'exec', session)
+    return session
+  }
+
+  async function getOrCreate(server: McpServer, caller: Caller, target: SessionRequest, signal: AbortSignal): Promise<SessionRow> {
     const mount = await mountOf(server, target.owner ?? caller.owner, caller.visibility.tenantId)
     const wish = { ...target.wish, ...conversationWish(server.config.box, { mount }) }
     const { session } = await sessions.getOrCreate(caller, { ...target, wish }, signal).catch((cause: unknown) => {
       throw failureOf(cause, { server: server.name, scope: server.scope, phase: 'session_create', stderr: '', isCutOff: false }).error
     })
-    await reads.allow(caller, 'exec', session)
     return session
   }
 
@@ -82,6 +99,11 @@ export function placesOf({ sessions, pipelines, mounts }: PlacesNeeds): PlaceOf 
     pipelines.resolve(pipeline)
     return { scope, place: `pipeline ${pipeline}`, scopeKey: pipeline, session: null, pipeline }
   }
+}
+
+/** What this caller can see by it is the same for all with this name. */
+function nameOf({ owner, visibility }: Caller, words: readonly (string | number | undefined)[]): string {
+  return JSON.stringify([owner, visibility.tenantId, visibility.owner, visibility.groups, ...words])
 }
 
 /** Whoever may run commands of its own may use what runs for all. */

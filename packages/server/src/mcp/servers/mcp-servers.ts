@@ -9,6 +9,7 @@
 import { HoldfastError } from '@holdfast/protocol'
 import { MAXIMUM_MCP_SERVERS } from '@holdfast/protocol/mcp'
 import type { McpScope, McpServerConfig } from '@holdfast/protocol/mcp'
+import { shortMemory } from '../../access/short-memory.ts'
 import type { Sealing } from '../../home/sealing.ts'
 import { appendTenantAudit } from '../../sessions/audit/tenant-audit.ts'
 import type { AuditRecord } from '../../sessions/audit/audit-record.ts'
@@ -39,6 +40,8 @@ export interface McpServers {
   list(tenantId: string): Promise<readonly McpServer[]>
   /** Throws `not_found`. */
   get(tenantId: string, name: string): Promise<McpServer>
+  /** As it is, or as it was some seconds ago where another server changed it since: for every call of a tool. Throws `not_found`. */
+  recall(tenantId: string, name: string): Promise<McpServer>
   /** All of them or none. With `ifVersion`, only in the place of that version; throws `version_conflict`. */
   put(tenantId: string, configs: Readonly<Record<string, McpServerConfig>>, by: By, ifVersion?: number): Promise<readonly PutServer[]>
   /** Throws `not_found`, `version_conflict`. */
@@ -62,6 +65,23 @@ export interface McpServersNeeds {
 
 export function createMcpServers({ store, sealing, clock, sharedTenantId, onChange }: McpServersNeeds): McpServers {
   const opened = rememberedConfigs(sealing)
+  const memory = shortMemory<McpServer>({ clock, lifeMs: MEMORY_MS, limit: MAXIMUM_REMEMBERED })
+
+  /** After it is stored. Also for tenants that see it because it is shared. */
+  function changed(server: Pick<McpServer, 'tenantId' | 'name'>): void {
+    memory.forgetAll()
+    onChange(server)
+  }
+
+  async function find(tenantId: string, name: string): Promise<McpServer | null> {
+    const row = await store.read(async (sql) => {
+      const own = await findMcpServer(sql, tenantId, name)
+      if (own !== null || tenantId === sharedTenantId) return own
+      const shared = await findMcpServer(sql, sharedTenantId, name)
+      return shared?.scope === 'shared' ? shared : null
+    })
+    return row === null ? null : opened(row)
+  }
 
   async function write(transaction: Transaction, tenantId: string, action: string, name: string, who: By): Promise<void> {
     const resource = { type: 'mcp_server', id: name }
@@ -101,16 +121,8 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
       })
       return rows.map(opened)
     },
-    async get(tenantId, name) {
-      const row = await store.read(async (sql) => {
-        const own = await findMcpServer(sql, tenantId, name)
-        if (own !== null || tenantId === sharedTenantId) return own
-        const shared = await findMcpServer(sql, sharedTenantId, name)
-        return shared?.scope === 'shared' ? shared : null
-      })
-      if (row === null) throw noSuchServer(name)
-      return opened(row)
-    },
+    get: async (tenantId, name) => there(name, await find(tenantId, name)),
+    recall: async (tenantId, name) => there(name, await memory.recall(`${tenantId} ${name}`, () => find(tenantId, name))),
     async put(tenantId, configs, by, ifVersion) {
       const wishes = Object.entries(configs)
       for (const [name, { scope }] of wishes) {
@@ -128,7 +140,7 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
           })
         return done
       })
-      for (const { server } of put) onChange(server)
+      for (const { server } of put) changed(server)
       return put
     },
     async remove(tenantId, name, by, ifVersion) {
@@ -140,7 +152,7 @@ export function createMcpServers({ store, sealing, clock, sharedTenantId, onChan
         if (!(await deleteMcpServer(transaction, before))) throw changedUnderLock(name)
         await write(transaction, tenantId, 'mcp-server.remove', name, by)
       })
-      onChange({ tenantId, name })
+      changed({ tenantId, name })
     },
   }
 }
@@ -150,8 +162,8 @@ function rememberedConfigs(sealing: Sealing): (row: McpServerRow) => McpServer {
   const known = new Map<string, McpServer>()
   return (row) => {
     const key = `${row.tenantId} ${row.name}`
-    const there = known.get(key)
-    if (there?.updatedAt === row.updatedAt && there.createdAt === row.createdAt) return there
+    const before = known.get(key)
+    if (before?.updatedAt === row.updatedAt && before.createdAt === row.createdAt) return before
     const server = { ...row, config: openConfig(sealing, row) }
     if (known.size >= MAXIMUM_REMEMBERED) known.clear()
     known.set(key, server)
@@ -160,6 +172,13 @@ function rememberedConfigs(sealing: Sealing): (row: McpServerRow) => McpServer {
 }
 
 const MAXIMUM_REMEMBERED = 1_024
+/** As for keys. */
+const MEMORY_MS = 5_000
+
+function there(name: string, server: McpServer | null): McpServer {
+  if (server === null) throw noSuchServer(name)
+  return server
+}
 
 export function noSuchServer(name: string): HoldfastError {
   return new HoldfastError('not_found', `there is no MCP server ${JSON.stringify(name)}`, { server: name })
