@@ -3,7 +3,7 @@
  *
  *     node bench/mcp-pairings.ts bubblewrap 2000 abc [directory for profiles of the server]
  */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BACKEND_KINDS } from '../packages/server/src/sandboxes/backend.ts'
 import { cleanUp } from '../test/environment/clean-up.ts'
@@ -23,6 +23,11 @@ const PAIRINGS = [
   { title: 'c: plain client, plain server      ', source: 'mcp-echo-plain.ts', clients: PLAIN },
 ] as const
 
+/** Processor time: unlike the clock on the wall, hardly changed by what else the machine does. */
+function mainThreadMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+}
+
 const [kind = 'bubblewrap', runs = '2000', only = 'abc', profiles] = process.argv.slice(2)
 const directory = await createRunDirectory()
 try {
@@ -35,15 +40,17 @@ try {
   if (under === undefined || under.skipReason !== null) throw new Error(`${kind} is not here: ${under?.skipReason ?? ''}`)
   for (const { title, source, clients } of PAIRINGS.filter(({ title: [letter = ''] }) => only.includes(letter))) {
     const options = profiles === undefined ? {} : { settings: { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` } }
-    await withMcpServer({ under, needs: { stateDir } }, { make: nodeProgram(source), options }, async ({ program, address }) => {
+    await withMcpServer({ under, needs: { stateDir } }, { make: nodeProgram(source), options }, async ({ program, address, serverPid }) => {
       const [onHost, through] = [await clients[0](program), await clients[1](address)]
       const warmUp = Math.min(Number(runs), 500)
       for (let run = 0; run < warmUp; run += 1) await Promise.all([onHost.echo('hello'), through.echo('hello')])
+      const before = mainThreadMs(serverPid)
       const { reference, subject } = await interleave(
         { runs: Number(runs), blockRuns: 100 },
         () => timed(() => onHost.echo('hello')),
         () => timed(() => through.echo('hello')),
       )
+      const busy = Math.round(((mainThreadMs(serverPid) - before) / subject.length) * 1_000)
       await Promise.all([onHost.close(), through.close()])
       const p50 = median(subject) / median(reference)
       const microseconds = [...[reference, subject].flatMap((taken) => [median(taken), quantile(taken, 0.95)])].map((ms) =>
@@ -51,7 +58,7 @@ try {
       )
       const [host50, host95, gateway50, gateway95] = microseconds
       process.stdout.write(
-        `${kind} ${title}: ${p50.toFixed(2)}×  host ${host50}/${host95} µs, gateway ${gateway50}/${gateway95} µs (p50/p95)\n`,
+        `${kind} ${title}: ${p50.toFixed(2)}×  host ${host50}/${host95} µs, gateway ${gateway50}/${gateway95} µs (p50/p95), processor of the server ${busy} µs\n`,
       )
     })
   }

@@ -201,7 +201,7 @@ async function start(
   const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
   const upgrade: Upgrade = (request, connection, head) =>
     (box?.serves(request.url ?? '/') === true ? box : sockets).upgrade(request, connection, head)
-  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port)
+  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, mcp.direct)
   const listener = await (hasBoxPipes ? orUnheard(listening, config, log) : listening)
   endings.push(() => listener.close())
   endings.push(() => sockets.close())

@@ -5,10 +5,11 @@
  *
  * Whoever comes here has come in already. What is asked for decides the era, not who asks: both can share one server, of either era.
  */
+import type { DirectAnswer } from '../direct-door.ts'
 import { exchanges } from './http/exchange.ts'
 import { createListenStreams } from './http/listen-streams.ts'
 import type { GatewayTarget, GatewayVisit } from './http/gateway-visit.ts'
-import { refuse } from './http/json-response.ts'
+import { refuse } from './http/json-answer.ts'
 import { legacyDoor } from './http/legacy-door.ts'
 import { createLegacySessions } from './http/legacy-sessions.ts'
 import { GATEWAY_LIMITS } from './http/limits.ts'
@@ -26,7 +27,7 @@ export interface GatewayNeeds {
 
 export interface McpGateway {
   /** Throws `payload_too_large`, `capacity_exhausted` and what `targetOf` does, which is asked when the message is there; what concerns the server is answered in the protocol. */
-  handle(visit: GatewayVisit, targetOf: () => Promise<GatewayTarget>): Promise<Response>
+  handle(visit: GatewayVisit, targetOf: () => Promise<GatewayTarget>): Promise<DirectAnswer>
   readonly counts: { readonly sessions: number; readonly listeners: number }
   close(): void
 }

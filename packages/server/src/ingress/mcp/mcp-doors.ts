@@ -6,12 +6,13 @@
 import { randomUUID } from 'node:crypto'
 import type { McpRuns } from '../../mcp/run/mcp-runs.ts'
 import type { McpServers } from '../../mcp/servers/mcp-servers.ts'
+import type { DirectDoor } from '../direct-door.ts'
 import type { DoorNeeds } from '../rest/door.ts'
 import { mcpGateway } from './gateway.ts'
 import { mcpGatewayServer } from './gateway-server.ts'
-import type { GatewayServer } from './gateway-server.ts'
 import { serverTools } from './gateway-tools.ts'
 import { ourToolsServer } from './our-tools/our-tools.ts'
+import type { OurToolsServer } from './our-tools/our-tools.ts'
 import type { OurToolsRoutesNeeds } from './our-tools/our-tools-routes.ts'
 import { serverTargets } from './server-targets.ts'
 
@@ -21,7 +22,10 @@ export interface McpDoorsNeeds extends Omit<DoorNeeds, 'routes'>, Omit<OurToolsR
 }
 
 export interface McpDoors {
-  fetch: GatewayServer['fetch']
+  /** Our tools, at `/mcp`. */
+  fetch: OurToolsServer['fetch']
+  /** The gateway, at `/mcp/{server}`. */
+  readonly gateway: DirectDoor
   close(): void
 }
 
@@ -29,9 +33,9 @@ export function openMcpDoors({ mcp, clock, ...needs }: McpDoorsNeeds): McpDoors 
   const targets = serverTargets({ ...mcp, scopes: needs.scopes, pipelines: needs.pipelines })
   const ourTools = ourToolsServer({ ...needs, moreTools: [serverTools({ servers: targets.servers, log: needs.log })] })
   const gateway = mcpGateway({ clock, newId: randomUUID })
-  const servers = mcpGatewayServer({ ...needs, gateway, targetOf: targets.targetOf })
   return {
-    fetch: (request, ...rest) => (ourTools.serves(request.url) ? ourTools : servers).fetch(request, ...rest),
+    fetch: ourTools.fetch,
+    gateway: mcpGatewayServer({ ...needs, gateway, targetOf: targets.targetOf }),
     close: () => gateway.close(),
   }
 }

@@ -3,18 +3,19 @@
  *
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  */
+import type { DirectAnswer } from '../../direct-door.ts'
 import { answerText, INTERNAL_ERROR } from '../../../mcp/share/message.ts'
 import type { Reply, RpcId } from '../../../mcp/share/message.ts'
 import { eventResponse } from './event-response.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
 import { whileAllowed } from '../../rest/while-allowed.ts'
-import { jsonResponse } from './json-response.ts'
+import { jsonAnswer } from './json-answer.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
 import { visitorCounts } from './visitor-counts.ts'
 
 export interface Exchange {
-  readonly response: Promise<Response>
+  readonly answered: Promise<DirectAnswer>
   /** Fires when the client has left. */
   readonly left: AbortSignal
   /** The client wants no answer any more, though it is there. */
@@ -53,7 +54,7 @@ interface ExchangeNeeds extends ExchangesNeeds {
 }
 
 function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: ExchangeNeeds): Exchange {
-  const response = Promise.withResolvers<Response>()
+  const answered = Promise.withResolvers<DirectAnswer>()
   const left = new AbortController()
   const canStream = acceptsStream(visit.header('accept'))
   let outbox: Outbox | null = null
@@ -73,12 +74,12 @@ function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: Excha
       opened.discard()
       onLeft()
     }
-    response.resolve(eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd }))
+    answered.resolve(eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd }))
     return outbox
   }
 
   return {
-    response: response.promise,
+    answered: answered.promise,
     left: left.signal,
     leave: onLeft,
     canStream,
@@ -89,7 +90,7 @@ function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: Excha
       allowed.signal.removeEventListener('abort', onLeft)
       onAnswer()
       const text = textOf(id, reply)
-      if (outbox === null) return response.resolve(jsonResponse(text, status, visit.requestId, headers))
+      if (outbox === null) return answered.resolve(jsonAnswer(text, status, visit.requestId, headers))
       outbox.say(text)
       outbox.end()
     },

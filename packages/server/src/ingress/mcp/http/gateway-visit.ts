@@ -9,7 +9,8 @@ import type { ToolRules } from './tool-rules.ts'
 
 export interface GatewayVisit extends Pick<Visit, 'requestId' | 'signal' | 'header' | 'problemOf' | 'recheck' | 'streamOpened'> {
   readonly method: 'POST' | 'GET' | 'DELETE'
-  readonly body: AsyncIterable<Uint8Array>
+  /** Throws `payload_too_large`. */
+  wholeBody(limitBytes: number): Promise<Buffer>
 }
 
 export interface OpenedServer {

@@ -6,9 +6,7 @@
 import { answerText } from '../../../mcp/share/message.ts'
 import type { RpcId } from '../../../mcp/share/message.ts'
 import type { Visit } from '../../rest/route.ts'
-import { asWhole } from '../../send-stream.ts'
-
-type Headers = Readonly<Record<string, string>>
+import type { WholeAnswer } from '../../direct-door.ts'
 
 /** What is answered before any MCP server is asked. */
 export interface Refusal {
@@ -18,16 +16,19 @@ export interface Refusal {
   readonly data?: unknown
 }
 
-export function jsonResponse(text: string, status: number, requestId: string, headers: Headers = {}): Response {
-  const sent = { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': requestId, ...headers }
-  return asWhole(new Response(text, { status, headers: sent }))
+export function jsonAnswer(text: string, status: number, requestId: string, headers: WholeAnswer['headers'] = {}): WholeAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': requestId, ...headers },
+    text,
+  }
 }
 
-export function refuse({ requestId }: Pick<Visit, 'requestId'>, { status, ...error }: Refusal, id: RpcId | null = null): Response {
-  return jsonResponse(answerText(id, { error }), status, requestId)
+export function refuse({ requestId }: Pick<Visit, 'requestId'>, { status, ...error }: Refusal, id: RpcId | null = null): WholeAnswer {
+  return jsonAnswer(answerText(id, { error }), status, requestId)
 }
 
-/** A message was taken that has no answer. */
-export function accepted({ requestId }: Pick<Visit, 'requestId'>): Response {
-  return asWhole(new Response(null, { status: 202, headers: { 'x-request-id': requestId } }))
+/** Without a word: a message was taken that has no answer, or something is over. */
+export function done({ requestId }: Pick<Visit, 'requestId'>, status: number): WholeAnswer {
+  return { status, headers: { 'x-request-id': requestId }, text: '' }
 }

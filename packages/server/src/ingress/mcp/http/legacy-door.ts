@@ -9,21 +9,22 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import type { Handshake } from '../../../mcp/share/handshake.ts'
 import { isObject, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcMessage, RpcRequest } from '../../../mcp/share/message.ts'
+import type { DirectAnswer, WholeAnswer } from '../../direct-door.ts'
 import { errorReply } from './error-reply.ts'
 import { eventResponse } from './event-response.ts'
 import type { Exchange, OpenExchange } from './exchange.ts'
 import type { GatewayTarget, GatewayVisit, OpenedServer } from './gateway-visit.ts'
 import { withInputs } from './input-rounds.ts'
-import { accepted, refuse } from './json-response.ts'
-import type { LegacySession } from './legacy-session.ts'
+import { done, refuse } from './json-answer.ts'
+import { LegacySession } from './legacy-session.ts'
 import type { LegacySessions } from './legacy-sessions.ts'
 import { callServer, offered } from './server-call.ts'
 
 export interface LegacyDoor {
-  post(visit: GatewayVisit, target: GatewayTarget, message: RpcMessage): Promise<Response>
+  post(visit: GatewayVisit, target: GatewayTarget, message: RpcMessage): Promise<DirectAnswer>
   /** The stream of what the client did not ask for. */
-  get(visit: GatewayVisit, target: GatewayTarget): Response
-  delete(visit: GatewayVisit, target: GatewayTarget): Response
+  get(visit: GatewayVisit, target: GatewayTarget): DirectAnswer
+  delete(visit: GatewayVisit, target: GatewayTarget): DirectAnswer
 }
 
 export interface LegacyDoorNeeds {
@@ -47,7 +48,7 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     }
   }
 
-  async function initialize(visit: GatewayVisit, target: GatewayTarget, { id, params = {} }: RpcRequest): Promise<Response> {
+  async function initialize(visit: GatewayVisit, target: GatewayTarget, { id, params = {} }: RpcRequest): Promise<DirectAnswer> {
     const { clientInfo, capabilities, protocolVersion } = params
     const session = sessions.create(target, { info: objectOf(clientInfo), capabilities: objectOf(capabilities) })
     const exchange = openFor(session, () => openExchange(visit, target, { id, headers: { 'mcp-session-id': session.id } }))
@@ -67,7 +68,7 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
           exchange.answer(errorReply(visit, error))
         },
       )
-    return exchange.response
+    return exchange.answered
   }
 
   async function replyTo(
@@ -85,12 +86,12 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     return era === 'modern' ? asBefore(reply) : reply
   }
 
-  function request(visit: GatewayVisit, target: GatewayTarget, session: LegacySession, message: RpcRequest): Promise<Response> {
+  function request(visit: GatewayVisit, target: GatewayTarget, session: LegacySession, message: RpcRequest): Promise<DirectAnswer> {
     const { id, method } = message
     const exchange = openExchange(visit, target, { id })
     if (method === 'ping') {
       exchange.answer(NOTHING)
-      return exchange.response
+      return exchange.answered
     }
     const { left: signal } = exchange
     const { end } = session.begin(id, exchange)
@@ -104,11 +105,11 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
       .then((reply) => exchange.answer(reply))
       .finally(end)
       .catch(() => {})
-    return exchange.response
+    return exchange.answered
   }
 
   /** The session that the header names, or why there is none. */
-  function sessionOf(visit: GatewayVisit, { holder }: GatewayTarget): LegacySession | Response {
+  function sessionOf(visit: GatewayVisit, { holder }: GatewayTarget): LegacySession | WholeAnswer {
     const id = visit.header('mcp-session-id')
     if (id === undefined) return refuse(visit, { status: 400, code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' })
     const session = sessions.find(id, holder)
@@ -123,26 +124,26 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     async post(visit, target, message) {
       if (message.kind === 'request' && message.method === 'initialize') return initialize(visit, target, message)
       const session = sessionOf(visit, target)
-      if (session instanceof Response) return session
+      if (!(session instanceof LegacySession)) return session
       if (message.kind === 'request') return request(visit, target, session, message)
       if (message.kind === 'answer') session.answered(message)
       else if (message.method === 'notifications/cancelled') session.cancelled(message.params)
       else session.notify(message.method, message.params).catch(() => {})
-      return accepted(visit)
+      return done(visit, 202)
     },
     get(visit, target) {
       if (visit.header('accept')?.includes('text/event-stream') !== true)
         return refuse(visit, { status: 406, code: -32000, message: 'Not Acceptable: Client must accept text/event-stream' })
       const session = sessionOf(visit, target)
-      if (session instanceof Response) return session
+      if (!(session instanceof LegacySession)) return session
       const { replaced, end } = session.read()
       return eventResponse({ outbox: session.outbox, visit, keepAliveMs, replaced, onEnd: end })
     },
     delete(visit, target) {
       const session = sessionOf(visit, target)
-      if (session instanceof Response) return session
+      if (!(session instanceof LegacySession)) return session
       sessions.end(session)
-      return new Response(null, { status: 200, headers: { 'x-request-id': visit.requestId } })
+      return done(visit, 200)
     },
   }
 }

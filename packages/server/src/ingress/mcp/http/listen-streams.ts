@@ -8,17 +8,18 @@ import type { Handshake } from '../../../mcp/share/handshake.ts'
 import { answerText, INVALID_PARAMS, isObject, metaOf, notificationText } from '../../../mcp/share/message.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
 import type { SharedClient } from '../../../mcp/share/shared-clients.ts'
+import type { DirectAnswer } from '../../direct-door.ts'
 import { errorReply } from './error-reply.ts'
 import { eventResponse } from './event-response.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
-import { jsonResponse, refuse } from './json-response.ts'
+import { jsonAnswer, refuse } from './json-answer.ts'
 import type { GatewayLimits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
 import { visitorCounts } from './visitor-counts.ts'
 
 export interface ListenStreams {
   readonly size: number
-  open(visit: GatewayVisit, target: GatewayTarget, message: RpcRequest): Promise<Response>
+  open(visit: GatewayVisit, target: GatewayTarget, message: RpcRequest): Promise<DirectAnswer>
 }
 
 interface Asked extends Pick<RpcRequest, 'id' | 'params'> {
@@ -46,7 +47,7 @@ export interface ListenStreamsNeeds {
 export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): ListenStreams {
   const counts = visitorCounts({ what: 'open subscriptions', perVisitor: limits.listenersPerVisitor, inAll: limits.listeners })
 
-  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params, wish }: Asked, leave: () => void): Promise<Response> {
+  async function open(visit: GatewayVisit, target: GatewayTarget, { id, params, wish }: Asked, leave: () => void): Promise<DirectAnswer> {
     const { server } = await target.open(visit.signal)
     const handshake = await server.initialized
     const outbox = newOutbox()
@@ -100,7 +101,7 @@ export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): 
         return await open(visit, target, { id, params, wish }, leave)
       } catch (error) {
         leave()
-        return jsonResponse(answerText(id, errorReply(visit, error)), 200, visit.requestId)
+        return jsonAnswer(answerText(id, errorReply(visit, error)), 200, visit.requestId)
       }
     },
   }

@@ -9,10 +9,11 @@ import { MODERN_VERSION, SERVER_INFO_KEY, unenveloped } from '../../../mcp/share
 import type { Handshake } from '../../../mcp/share/handshake.ts'
 import { INVALID_PARAMS, isObject, metaOf, METHOD_NOT_FOUND, notificationText, toldText } from '../../../mcp/share/message.ts'
 import type { JsonObject, Reply, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
+import type { DirectAnswer } from '../../direct-door.ts'
 import { errorReply } from './error-reply.ts'
 import type { Exchange, OpenExchange } from './exchange.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
-import { accepted } from './json-response.ts'
+import { done } from './json-answer.ts'
 import type { ListenStreams } from './listen-streams.ts'
 import { createParamHeaders, ParamHeaderMismatch } from './param-headers.ts'
 import { callServer, offered, unknownMethod } from './server-call.ts'
@@ -35,7 +36,7 @@ export interface ModernDoorNeeds {
   readonly openExchange: OpenExchange
 }
 
-export type ModernDoor = (visit: GatewayVisit, target: GatewayTarget, message: RpcRequest | RpcNotification) => Promise<Response>
+export type ModernDoor = (visit: GatewayVisit, target: GatewayTarget, message: RpcRequest | RpcNotification) => Promise<DirectAnswer>
 
 export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): ModernDoor {
   const declared = createParamHeaders()
@@ -67,7 +68,7 @@ export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): Mo
 
   return async (visit, target, message) => {
     // What a client tells belongs to a request, and is told by its end.
-    if (message.kind === 'notification') return accepted(visit)
+    if (message.kind === 'notification') return done(visit, 202)
     if (message.method === 'subscriptions/listen') return listenStreams.open(visit, target, message)
     const exchange = openExchange(visit, target, { id: message.id })
     replyTo(visit, exchange, target, message).then(
@@ -78,7 +79,7 @@ export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): Mo
         exchange.answer({ error: refused }, status)
       },
     )
-    return exchange.response
+    return exchange.answered
   }
 }
 

@@ -7,7 +7,7 @@
  */
 import type { RpcRequest } from '../../../mcp/share/message.ts'
 import { decodedHeader } from './header-value.ts'
-import type { Refusal } from './json-response.ts'
+import type { Refusal } from './json-answer.ts'
 
 const HEADER_MISMATCH = -32020
 

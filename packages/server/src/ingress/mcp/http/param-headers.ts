@@ -8,7 +8,7 @@
 import { isObject } from '../../../mcp/share/message.ts'
 import type { JsonObject } from '../../../mcp/share/message.ts'
 import { decodedHeader } from './header-value.ts'
-import type { Refusal } from './json-response.ts'
+import type { Refusal } from './json-answer.ts'
 import { mismatch } from './modern-headers.ts'
 
 interface Declaration {

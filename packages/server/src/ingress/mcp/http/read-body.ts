@@ -8,9 +8,8 @@ import { MODERN_VERSION } from '../../../mcp/share/envelope.ts'
 import { parseJson } from '../../../mcp/share/exact-json.ts'
 import { isId, isObject, messageOf, metaOf } from '../../../mcp/share/message.ts'
 import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
-import { wholeBody } from '../../rest/request-body.ts'
 import type { GatewayVisit } from './gateway-visit.ts'
-import type { Refusal } from './json-response.ts'
+import type { Refusal } from './json-answer.ts'
 import type { GatewayLimits } from './limits.ts'
 import { missingHeader } from './modern-headers.ts'
 
@@ -29,10 +28,10 @@ type ReadLimits = Pick<GatewayLimits, 'bodyBytes' | 'firstBytes'>
 
 /** Throws `payload_too_large`. */
 export async function readMessage(visit: GatewayVisit, { bodyBytes, firstBytes }: ReadLimits): Promise<Read> {
-  const { header, body } = visit
+  const { header } = visit
   if (!isJsonContentType(header('content-type') ?? null))
     return refused({ status: 415, code: INVALID_REQUEST, message: 'Content-Type: must be application/json' })
-  const text = (await wholeBody(body, bodyBytes)).toString('utf8')
+  const text = (await visit.wholeBody(bodyBytes)).toString('utf8')
   const value = jsonOf(text)
   if (value === undefined) return refused({ status: 400, code: PARSE_ERROR, message: 'the body is not JSON' })
   if (Array.isArray(value))

@@ -1,12 +1,26 @@
 /** Which conversation is meant, from the address and the headers of a client. */
 import { fieldProblems, problemSentence } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
-import { addressed, ConversationQuery } from './conversation.ts'
+import { addressed, conversationsOf, ConversationQuery } from './conversation.ts'
 
 const meant = (query: string, headers: Readonly<Record<string, string>> = {}) => {
   const { searchParams } = new URL(addressed(new Request(`http://localhost/mcp${query}`, { headers })).url)
   const parsed = ConversationQuery.safeParse(Object.fromEntries(searchParams))
-  return parsed.success ? parsed.data : problemSentence(fieldProblems(parsed.error))
+  const conversation = parsed.success ? parsed.data : problemSentence(fieldProblems(parsed.error))
+  expect(directly(query, headers)).toEqual(conversation)
+  return conversation
+}
+
+/** From what a connection gives, where the names of headers are in lower case. */
+function directly(query: string, headers: Readonly<Record<string, string>>): unknown {
+  try {
+    return conversationsOf()(
+      query.slice(1),
+      Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    )
+  } catch (error) {
+    return error instanceof Error ? error.message : error
+  }
 }
 
 test('headers and the address say the same', () => {
@@ -49,4 +63,13 @@ test.each([
 test('headers that are not about a conversation stay where they are', () => {
   const request = new Request('http://localhost/mcp?session=a', { headers: { 'x-holdfast-tenant': 'tnt_1' } })
   expect(addressed(request)).toBe(request)
+})
+
+test('what is said in the same words is read once, and in others anew', () => {
+  const conversationOf = conversationsOf()
+  const one = conversationOf('session=a', { 'holdfast-profile': 'small' })
+  expect(conversationOf('session=a', { 'holdfast-profile': 'small', accept: 'text/html' })).toBe(one)
+  expect(conversationOf('session=a', {})).toEqual({ session: 'a' })
+  expect(conversationOf('session=a', { 'holdfast-profile': 'large' })).toEqual({ session: 'a', profile: 'large' })
+  expect(() => conversationOf('session=a', { 'holdfast-session': 'b' })).toThrow('session: is given more than once')
 })

@@ -7,6 +7,7 @@
  */
 import { ToolCallBody } from '@holdfast/protocol'
 import { z } from 'zod'
+import { parseQuery } from '../../rest/parse.ts'
 
 /** Of a client that names no conversation: each owner has one session of this key. */
 export const USUAL_KEY = 'mcp'
@@ -48,6 +49,37 @@ export const ConversationQuery = z
 /** Neither a session nor a rule for one. */
 function isOpen(named: { readonly [name in 'session' | 'session_id' | 'scope' | 'variables']?: unknown }): boolean {
   return (named.session ?? named.session_id ?? named.scope ?? named.variables) === undefined
+}
+
+/** What is said in the same words means the same; reading it costs more than all else that a small call needs. */
+const MAXIMUM_REMEMBERED = 512
+const LONGEST_REMEMBERED = 1_024
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** From the query of an address and the headers beside it. Throws `invalid_request`. */
+export type ConversationOf = (search: string, headers: Headers) => Conversation
+
+export function conversationsOf(): ConversationOf {
+  const remembered = new Map<string, Conversation>()
+  return (search, headers) => {
+    const words = [search, ...saidIn(headers).flat()].join('\n')
+    const known = remembered.get(words)
+    if (known !== undefined) return known
+    const query = new URLSearchParams(search)
+    for (const [name, value] of saidIn(headers)) query.append(fieldOf(name), value)
+    const conversation = parseQuery(ConversationQuery, query)
+    if (words.length > LONGEST_REMEMBERED) return conversation
+    if (remembered.size >= MAXIMUM_REMEMBERED) remembered.clear()
+    remembered.set(words, conversation)
+    return conversation
+  }
+}
+
+function saidIn(headers: Headers): [name: string, value: string][] {
+  const said: [string, string][] = []
+  for (const name in headers) if (name.startsWith(HEADER_PREFIX)) said.push([name, [headers[name] ?? ''].flat().join(', ')])
+  return said
 }
 
 /** `Holdfast-Session: a` → `?session=a`; `Holdfast-Var-Launcher-Type: group` → `?var.launcher_type=group`. */

@@ -9,12 +9,13 @@ import { createMcpHandler } from '@modelcontextprotocol/server'
 import { randomId } from '../../../home/random-id.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
 import type { Tools } from '../../../tools/tools.ts'
+import type { WholeAnswer } from '../../direct-door.ts'
 import { ByteContent } from '../../rest/byte-content.ts'
 import { bytes, route } from '../../rest/route.ts'
 import type { Route, Visit } from '../../rest/route.ts'
 import type { KeyNeeds } from '../../rest/session-requests.ts'
 import { METHOD_NOT_FOUND } from '../../../mcp/share/message.ts'
-import { refuse } from '../http/json-response.ts'
+import { refuse } from '../http/json-answer.ts'
 import { callsUnderWay } from './calls-under-way.ts'
 import { ConversationQuery } from './conversation.ts'
 import { conversationSessions } from './conversation-session.ts'
@@ -78,7 +79,7 @@ export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, mo
         const text = await readMessage(body)
         const { method, id, cancels } = understand(text)
         // The library would refuse for want of room, and a client would come back.
-        if (method === 'subscriptions/listen' && id !== null) return refuse(call, NOTHING_TO_TELL, id)
+        if (method === 'subscriptions/listen' && id !== null) return responseOf(refuse(call, NOTHING_TO_TELL, id))
         const client = { principal, clientId: clientIdOf(call) }
         if (cancels !== null) calls.cancel(client, cancels)
         const visit = {
@@ -94,6 +95,10 @@ export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, mo
       },
     }),
   ]
+}
+
+function responseOf({ status, headers, text }: WholeAnswer): Response {
+  return new Response(text, { status, headers })
 }
 
 function clientIdOf({ header }: Visit): string | undefined {

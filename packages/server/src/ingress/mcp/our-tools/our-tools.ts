@@ -12,19 +12,13 @@ import { addressed } from './conversation.ts'
 import { ourToolsRoutes } from './our-tools-routes.ts'
 import type { OurToolsRoutesNeeds } from './our-tools-routes.ts'
 
-/** Every request of the server is asked about, so it is not taken apart. */
-const ADDRESS = /^https?:\/\/[^/]*\/mcp(?:\?|$)/
-
 export interface OurToolsServer {
-  /** Whether a request to this address is for it. */
-  serves(url: string): boolean
   fetch: Hono<DoorEnvironment>['fetch']
 }
 
 export function ourToolsServer(needs: OurToolsRoutesNeeds & Omit<DoorNeeds, 'routes'>): OurToolsServer {
   const door = restDoor({ ...needs, routes: ourToolsRoutes(needs) })
   return {
-    serves: (url) => ADDRESS.test(url),
     fetch: (request, ...rest) => door.fetch(addressed(request), ...rest),
   }
 }

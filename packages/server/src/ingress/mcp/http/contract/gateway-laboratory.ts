@@ -66,10 +66,14 @@ export async function openLaboratory({ era = 'legacy', lines, tools, share, limi
     },
   })
   const listener = await listen(
-    async (request, peer) => served.fetch(request, { peer }),
+    () => new Response('no', { status: 404 }),
     () => {},
     '127.0.0.1',
     0,
+    (request, answer) => {
+      served(request, answer)
+      return true
+    },
   )
   return {
     url: `http://127.0.0.1:${listener.port}/mcp/everything`,
