@@ -1,4 +1,5 @@
 /** The gateway as official clients of both eras meet it, over a real server of either era. */
+import { HoldfastError } from '@holdfast/protocol'
 import {
   CreateMessageRequestSchema,
   LoggingMessageNotificationSchema,
@@ -325,6 +326,27 @@ describe('the gateway', () => {
     expect(await answer(modern(1, 'no/such'), MODERN('no/such'))).toEqual([404, -32601])
     const future = JSON.parse(JSON.stringify(modern(1, 'tools/list')).replaceAll('2026-07-28', '2099-01-01')) as object
     expect(await answer(future, { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' })).toEqual([400, -32022])
+  })
+
+  test('tells nothing more to one who lost the conversation, and keeps nothing for it', async () => {
+    let isLost = false
+    const recheck = async () => {
+      if (isLost) throw new HoldfastError('not_found', 'there is no such session')
+    }
+    await using laboratory = await openLaboratory({ era: 'modern', recheck, limits: { keepAliveMs: 20 } })
+    const { url } = laboratory
+    const { id } = await begin(url)
+    const listening = () => fetch(url, { headers: { ...AUTHORIZED, accept: 'text/event-stream', 'mcp-session-id': id } })
+    const streams = [
+      await listening(),
+      await post(url, modern(1, 'subscriptions/listen', { notifications: { toolsListChanged: true } }), MODERN('subscriptions/listen')),
+    ]
+    expect(laboratory.server.counts.clients).toBe(2)
+    isLost = true
+    await Promise.all(streams.map((stream) => stream.text()))
+    expect((await listening()).status).toBe(404)
+    expect(laboratory.server.counts.clients).toBe(0)
+    expect(laboratory.gateway.counts).toEqual({ sessions: 0, listeners: 0 })
   })
 
   test('answers a slow call with a stream that says that it is still there', async () => {

@@ -29,8 +29,8 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
   const opening =
     (request: OpenRequest): NamedServer['open'] =>
     async (signal, tries) => {
-      const { server, shared } = await runs.open({ ...request, tries }, signal)
-      return { server: shared, tools: server.config.tools }
+      const { server, shared, run } = await runs.open({ ...request, tries }, signal)
+      return { server: shared, tools: server.config.tools, recheck: () => runs.recheck(run, request.caller) }
     }
 
   /** The same words mean the same: the hash of a key is not made for each call. */

@@ -54,6 +54,8 @@ export interface OpenedMcpServer {
 export interface McpRuns {
   /** Starts it if it does not run. Throws `not_found`, `mcp_server_disabled`, and the failure of its phase. */
   open(request: OpenRequest, signal: AbortSignal): Promise<OpenedMcpServer>
+  /** Throws `not_found` or `forbidden` when this caller may not use it any more. */
+  recheck(run: ServerRun, caller: Caller): Promise<void>
   /** How many there are in each state, and their clients. */
   readonly standing: { readonly servers: ReadonlyMap<McpRunView['state'], number>; readonly clients: number }
   /** Those of one server in this process, whoever they are for. */
@@ -214,6 +216,9 @@ export function createMcpRuns(needs: McpRunsNeeds): McpRuns {
           unlisten?.()
         }
       }
+    },
+    async recheck({ place, session }, caller) {
+      if (place.scope === 'session' && session !== null) await reads.open(caller, 'exec', session.id)
     },
     get standing() {
       const views = [...runs.values()].map((run) => run.view())

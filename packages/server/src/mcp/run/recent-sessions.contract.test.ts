@@ -22,10 +22,9 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     let bob: Person
 
     const put = (config: McpServerConfig) => server.plane.mcp.servers.put(DEFAULT_TENANT_ID, { small: config }, { actor: SYSTEM })
-    const open = async ({ caller }: Person, target: Target) => {
-      const { run } = await server.plane.mcp.runs.open({ caller, name: 'small', target, pipeline: undefined }, never)
-      return run.session?.id
-    }
+    const runFor = async ({ caller }: Person, target: Target) =>
+      (await server.plane.mcp.runs.open({ caller, name: 'small', target, pipeline: undefined }, never)).run
+    const open = async (person: Person, target: Target) => (await runFor(person, target)).session?.id
 
     beforeEach(async () => {
       ground = openGround(under)
@@ -41,9 +40,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const byId = { id: session.id }
       const byKey = alice.request('a')
       expect([await open(alice, byId), await open(alice, byId), await open(alice, byKey)]).toEqual([session.id, session.id, session.id])
+      const run = await runFor(alice, byId)
+      await server.plane.mcp.runs.recheck(run, alice.caller)
       const admin = await personOf(server, principal('root', { role: 'tenant_admin' }))
       const { version } = await server.sessions.reads.open(admin.caller, 'read', session.id)
       await server.sessions.steering.transfer(admin.caller, session.id, { owner: 'bob', ownerGroup: null, expectedVersion: version })
+      await expect(server.plane.mcp.runs.recheck(run, alice.caller)).rejects.toMatchObject({ code: 'not_found' })
       await expect(open(alice, byId)).rejects.toMatchObject({ code: 'not_found' })
       expect(await open(alice, byKey)).not.toBe(session.id)
       expect(await open(bob, byId)).toBe(session.id)

@@ -13,18 +13,23 @@ export interface EventResponseNeeds {
   readonly headers?: Readonly<Record<string, string>>
   /** Somebody else reads from the outbox from now on. */
   readonly replaced?: AbortSignal
-  /** Called once: the reader left, its key is not good any more, or all is said. */
+  /** Throws when the reader may not hear it any more, though its key is good. */
+  readonly recheck?: (() => Promise<void>) | undefined
+  /** Called once: the reader left, may not hear it any more, or all is said. */
   onEnd(): void
 }
 
-export function eventResponse({ outbox, visit, keepAliveMs, headers = {}, replaced, onEnd }: EventResponseNeeds): Response {
+export function eventResponse({ outbox, visit, keepAliveMs, headers = {}, replaced, recheck, onEnd }: EventResponseNeeds): Response {
   const left = new AbortController()
   const signal = AbortSignal.any([visit.signal, left.signal, ...(replaced === undefined ? [] : [replaced])])
   const encoder = new TextEncoder()
   const streamClosed = visit.streamOpened?.()
   const breathing = setInterval(() => {
     outbox.breathe()
-    visit.recheck().catch(() => left.abort())
+    visit
+      .recheck()
+      .then(recheck)
+      .catch(() => left.abort())
   }, keepAliveMs)
   let isOver = false
   const finish = () => {

@@ -16,6 +16,8 @@ export interface GatewayVisit extends Pick<Visit, 'requestId' | 'signal' | 'head
 export interface OpenedServer {
   readonly server: Pick<SharedServer, 'initialized' | 'isOver' | 'ended' | 'connect'>
   readonly tools?: ToolRules | undefined
+  /** Throws when whoever opened it may not use it any more. */
+  readonly recheck?: (() => Promise<void>) | undefined
 }
 
 /** Which server, and for whom. */

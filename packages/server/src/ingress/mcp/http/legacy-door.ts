@@ -23,7 +23,7 @@ import { callServer, offered } from './server-call.ts'
 export interface LegacyDoor {
   post(visit: GatewayVisit, target: GatewayTarget, message: RpcMessage): Promise<DirectAnswer>
   /** The stream of what the client did not ask for. */
-  get(visit: GatewayVisit, target: GatewayTarget): DirectAnswer
+  get(visit: GatewayVisit, target: GatewayTarget): Promise<DirectAnswer>
   delete(visit: GatewayVisit, target: GatewayTarget): DirectAnswer
 }
 
@@ -54,9 +54,9 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     const exchange = openFor(session, () => openExchange(visit, target, { id, headers: { 'mcp-session-id': session.id } }))
     const { end } = session.begin(id, exchange)
     const begin = async () => {
-      const { server } = await target.open(exchange.left)
-      const handshake = await server.initialized
-      session.clientOf(server)
+      const opened = await target.open(exchange.left)
+      const handshake = await opened.server.initialized
+      session.clientOf(opened)
       return initialized(handshake, protocolVersion)
     }
     begin()
@@ -79,7 +79,7 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
   ) {
     const { server, tools = {} } = opened
     const { era } = await server.initialized
-    const client = session.clientOf(server)
+    const client = session.clientOf(opened)
     const call = (given: JsonObject | undefined) => callServer(client, tools, { method, params: given }, options)
     const reply = await (era === 'modern' ? withInputs(call, params, options) : call(params))
     session.settled(method, params ?? {}, reply)
@@ -108,6 +108,16 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     return exchange.answered
   }
 
+  /** Nothing is told to one who lost the conversation, and nothing is kept for it. */
+  async function stillMay(session: LegacySession): Promise<void> {
+    try {
+      await session.recheck()
+    } catch (error) {
+      sessions.end(session)
+      throw error
+    }
+  }
+
   /** The session that the header names, or why there is none. */
   function sessionOf(visit: GatewayVisit, { holder }: GatewayTarget): LegacySession | WholeAnswer {
     const id = visit.header('mcp-session-id')
@@ -131,13 +141,15 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
       else session.notify(message.method, message.params).catch(() => {})
       return done(visit, 202)
     },
-    get(visit, target) {
+    async get(visit, target) {
       if (visit.header('accept')?.includes('text/event-stream') !== true)
         return refuse(visit, { status: 406, code: -32000, message: 'Not Acceptable: Client must accept text/event-stream' })
       const session = sessionOf(visit, target)
       if (!(session instanceof LegacySession)) return session
+      const recheck = () => stillMay(session)
+      await recheck()
       const { replaced, end } = session.read()
-      return eventResponse({ outbox: session.outbox, visit, keepAliveMs, replaced, onEnd: end })
+      return eventResponse({ outbox: session.outbox, visit, keepAliveMs, replaced, recheck, onEnd: end })
     },
     delete(visit, target) {
       const session = sessionOf(visit, target)

@@ -39,6 +39,7 @@ export class LegacySession {
   #lastAsk = 0
   #server: OpenedServer['server'] | null = null
   #client: SharedClient | null = null
+  #recheck: OpenedServer['recheck']
   #reader: AbortController | null = null
   #isOver = false
 
@@ -55,7 +56,8 @@ export class LegacySession {
   }
 
   /** Its hold on this server, which may be another one than the last time. */
-  clientOf(server: OpenedServer['server']): SharedClient {
+  clientOf({ server, recheck }: OpenedServer): SharedClient {
+    this.#recheck = recheck
     if (this.#client !== null && this.#server === server) return this.#client
     this.#client?.close()
     const client = server.connect({
@@ -69,6 +71,11 @@ export class LegacySession {
     if (this.#level !== null) client.request({ method: 'logging/setLevel', params: { level: this.#level } }).catch(() => {})
     for (const uri of this.#subscribed) client.request({ method: 'resources/subscribe', params: { uri } }).catch(() => {})
     return client
+  }
+
+  /** Throws when whoever opened it may not use the server any more. */
+  async recheck(): Promise<void> {
+    await this.#recheck?.()
   }
 
   /** Remembers what has to be said again to a new server. */

@@ -48,7 +48,7 @@ export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): 
   const counts = visitorCounts({ what: 'open subscriptions', perVisitor: limits.listenersPerVisitor, inAll: limits.listeners })
 
   async function open(visit: GatewayVisit, target: GatewayTarget, { id, params, wish }: Asked, leave: () => void): Promise<DirectAnswer> {
-    const { server } = await target.open(visit.signal)
+    const { server, recheck } = await target.open(visit.signal)
     const handshake = await server.initialized
     const outbox = newOutbox()
     const heard = (notification: RpcNotification) => void outbox.tell(stamped(notification))
@@ -83,7 +83,7 @@ export function createListenStreams({ limits, newOutbox }: ListenStreamsNeeds): 
     }
     if (Object.keys(accepts).length === 0) goodbye()
     else void server.ended.then(goodbye)
-    return eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, onEnd: close })
+    return eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, recheck, onEnd: close })
   }
 
   return {

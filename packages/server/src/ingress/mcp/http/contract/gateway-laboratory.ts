@@ -35,6 +35,7 @@ export interface LaboratoryOptions {
   readonly era?: 'legacy' | 'modern'
   readonly lines?: () => ChildLines
   readonly tools?: ToolRules
+  readonly recheck?: () => Promise<void>
   readonly share?: Partial<ShareNeeds>
   readonly limits?: Partial<GatewayLimits>
 }
@@ -42,7 +43,14 @@ export interface LaboratoryOptions {
 export const KEY = 'key-of-one'
 export const OTHER_KEY = 'key-of-another'
 
-export async function openLaboratory({ era = 'legacy', lines, tools, share, limits = {} }: LaboratoryOptions = {}): Promise<Laboratory> {
+export async function openLaboratory({
+  era = 'legacy',
+  lines,
+  tools,
+  recheck,
+  share,
+  limits = {},
+}: LaboratoryOptions = {}): Promise<Laboratory> {
   const log = jsonLog('error')
   let server: SharedServer | null = null
   let starts = 0
@@ -62,7 +70,11 @@ export async function openLaboratory({ era = 'legacy', lines, tools, share, limi
     gateway,
     async targetOf({ server: name, principal }) {
       if (name !== 'everything') throw new HoldfastError('not_found', `there is no MCP server ${name}`)
-      return { visitor: principal.subject, holder: `${principal.subject} ${name}`, open: async () => ({ server: running(), tools }) }
+      return {
+        visitor: principal.subject,
+        holder: `${principal.subject} ${name}`,
+        open: async () => ({ server: running(), tools, recheck }),
+      }
     },
   })
   const listener = await listen(
