@@ -12,6 +12,7 @@ const REST_MS = 500
 /** Can be read once. Throws `payload_too_large`, `request_stalled`, and `request_cancelled` for one that breaks off. */
 export function wholeBodyOf(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    if (Number(incoming.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
     const chunks: Buffer[] = []
     let size = 0
     const patience = setTimeout(() => end(() => reject(stalled())), BODY_PATIENCE_MS)

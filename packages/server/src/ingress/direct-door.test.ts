@@ -128,6 +128,13 @@ test('who goes on sending what nobody reads is cut, after the answer', async () 
   }
 })
 
+test('what says that it is too large is refused before it is sent', async () => {
+  const socket = await rawly('Authorization: Bearer good', 'Content-Length: 11', '', '')
+  const [first] = (await once(socket, 'data')) as [Buffer]
+  expect(first.toString()).toContain('413')
+  socket.destroy()
+})
+
 test('a body that breaks off is never taken for whole', async () => {
   const failed = Promise.withResolvers<unknown>()
   handle = (call) =>
