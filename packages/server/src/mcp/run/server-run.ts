@@ -14,7 +14,6 @@ import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { McpServer } from '../servers/mcp-servers.ts'
-import type { JsonObject } from '../share/message.ts'
 import type { SharedServer } from '../share/shared-server.ts'
 import { boxCaller } from './box-caller.ts'
 import { HEALTH_RULES, watchHealth } from './health.ts'
@@ -23,12 +22,13 @@ import type { Launched, LaunchServer, LaunchWish } from './launch-server.ts'
 import { listTools } from './list-tools.ts'
 import { pause } from './pause.ts'
 import type { Place } from './place.ts'
-import { failureOf, failureView } from './run-failure.ts'
+import { failureOf } from './run-failure.ts'
 import type { RunFailure } from './run-failure.ts'
 import type { Complaints } from './server-lines-of.ts'
 import { createRunLog } from './run-log.ts'
 import type { RunLog } from './run-log.ts'
-import { processNameOf } from './process-name.ts'
+import { runView } from './run-view.ts'
+import { sharedStart } from './shared-start.ts'
 
 /** Between a failed start and the next. */
 export const RETRY_MS: readonly number[] = [2_000, 4_000, 8_000]
@@ -36,9 +36,6 @@ export const RETRY_MS: readonly number[] = [2_000, 4_000, 8_000]
 const COOL_DOWN_MS = 30_000
 /** Whoever ran for so long has not failed to start. */
 const STEADY_MS = 60_000
-
-/** Characters of what a server says of itself that a view shows. */
-const SHOWN_INFO = 8_192
 
 export interface ServerRun {
   readonly server: McpServer
@@ -98,12 +95,9 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
   let usedAt = clock()
   let tools: number | null = null
   let health: Health | null = null
-  let starting: Promise<SharedServer> | null = null
   /** What has to be over before it is started again. */
   let clearing: Promise<void> = Promise.resolve()
-  /** Of the start that is under way. */
-  let failedTries = 0
-  const impatient = new Set<(found: RunFailure) => void>()
+  const starts = sharedStart<SharedServer>()
 
   const wishOf = (caller: LaunchWish['caller'], firstWord: LaunchWish['firstWord']): LaunchWish => ({
     ...{ server, place, caller, runLog, firstWord },
@@ -187,7 +181,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       .catch((error: unknown) => log.warn('mcp-server-not-cleared', { server: server.name, error: errorText(error) }))
     if (status === 'cancelled' || status === 'lost') return runLog.note('it was ended with its box, or by somebody')
     // Somebody asked for it meanwhile: what is told from now on is how the new one does.
-    if (launched !== null || starting !== null) return
+    if (launched !== null || starts.underWay !== null) return
     quickEnds = readyAt !== null && clock() - readyAt < STEADY_MS ? quickEnds + 1 : 0
     failed(reason)
     state = 'failed'
@@ -198,7 +192,6 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
 
   async function start(caller: LaunchWish['caller']): Promise<SharedServer> {
     state = 'starting'
-    failedTries = 0
     await clearing
     let firstWord: LaunchWish['firstWord'] = 'discover'
     for (let attempt = 0; ; attempt += 1) {
@@ -209,8 +202,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
         const found = failed(cause)
         // Some servers of before end at a first word that they do not know.
         if (phase === 'mcp_init' && isHoldfastError(cause, 'mcp_server_exited')) firstWord = 'initialize'
-        failedTries += 1
-        for (const hear of impatient) hear(found)
+        starts.failed(found.error)
         const waitMs = retryMs[attempt]
         if (over.signal.aborted || !found.mayPass || waitMs === undefined) giveUp(found)
         runLog.note(`it is tried again in ${waitMs / 1000} seconds`)
@@ -218,25 +210,6 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
         if (over.signal.aborted) giveUp(found)
       }
     }
-  }
-
-  async function untilTries(work: Promise<SharedServer>, tries: number): Promise<SharedServer> {
-    const enough = Promise.withResolvers<never>()
-    const hear = ({ error }: RunFailure) => void (failedTries >= tries && enough.reject(error))
-    if (failure !== null) hear(failure)
-    impatient.add(hear)
-    try {
-      return await Promise.race([work, enough.promise])
-    } finally {
-      impatient.delete(hear)
-    }
-  }
-
-  function once(work: () => Promise<SharedServer>): Promise<SharedServer> {
-    starting ??= work().finally(() => (starting = null))
-    // Those who wait for it are told; it may be nobody any more.
-    starting.catch(() => undefined)
-    return starting
   }
 
   const run: ServerRun = {
@@ -249,7 +222,7 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       return usedAt
     },
     get isUnused() {
-      return starting === null && (launched === null || (launched.shared.counts.clients === 0 && launched.shared.counts.calls === 0))
+      return starts.underWay === null && (launched === null || (launched.shared.counts.clients === 0 && launched.shared.counts.calls === 0))
     },
     get executionId() {
       return launched?.executionId ?? null
@@ -263,13 +236,13 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
       if (launched !== null && !launched.shared.isOver) return launched.shared
       if (failure !== null && failedUntil > clock()) throw failure.error
       place = asked
-      const work = once(() => start(caller))
-      return unlessAborted(untilTries(work, tries), signal)
+      const work = starts.join(() => start(caller))
+      return unlessAborted(starts.orAfter(tries, work), signal)
     },
     async takeUp(found) {
       if (launched !== null) return true
       try {
-        await once(async () => {
+        await starts.join(async () => {
           const taken = await launching.takeUp(wishOf(boxCaller(found.tenantId), 'discover'), found, over.signal)
           if (taken === null) throw new HoldfastError('execution_ended', 'it does not run any more')
           return ready(taken)
@@ -281,25 +254,11 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
         return false
       }
     },
-    view: () => ({
-      scope_key: place.scopeKey,
-      session_id: session?.id ?? null,
-      process: session === null ? null : processNameOf(server.name),
-      ...{ phase: failure?.phase ?? phase, state, attempts },
-      error: failure === null ? null : failureView(failure),
-      started_at: new Date(startedAt).toISOString(),
-      ready_at: readyAt === null ? null : new Date(readyAt).toISOString(),
-      health: health?.state ?? null,
-      checked_at: health === null ? null : new Date(health.checkedAt).toISOString(),
-      protocol_version: launched?.handshake.protocolVersion ?? null,
-      server_info: launched === null ? null : shownInfo(launched.handshake.serverInfo),
-      tools,
-      clients: launched?.shared.counts.clients ?? 0,
-    }),
+    view: () => runView({ server, place, session, phase, state, attempts, failure, startedAt, readyAt, health, launched, tools }),
     async stop() {
       over.abort()
       launched?.shared.close(stopped())
-      await starting?.catch(() => undefined)
+      await starts.underWay?.catch(() => undefined)
       state = 'stopped'
       forgetLaunched()
       await clearing
@@ -311,13 +270,6 @@ export function createServerRun(needs: ServerRunNeeds, server: McpServer, first:
     },
   }
   return run
-}
-
-/** Pictures of it are for its clients, and not for every list. */
-function shownInfo(info: JsonObject): Record<string, unknown> {
-  if (JSON.stringify(info).length <= SHOWN_INFO) return { ...info }
-  const { name, version } = info
-  return { name: String(name).slice(0, 200), version: String(version).slice(0, 200) }
 }
 
 function stopped(): HoldfastError {
