@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander'
 import { EXIT_BROKEN_PIPE, exitCodeOfRefusal, isBrokenPipe } from './exit-code.ts'
 import { isFailure, tellFailure } from './failure.ts'
-import { createProgram } from './program.ts'
+import { programFor } from './program-for.ts'
 
 // A reader that has seen enough (`| head`) ends us quietly, as it ends every other program. A verb with more to do listens itself.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -11,7 +11,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await createProgram().parseAsync()
+  await (await programFor(process.argv[2])).parseAsync()
 } catch (error) {
   process.exitCode = report(error)
 }

@@ -1,5 +1,6 @@
 /** Every verb, in the order in which help shows them. What a verb takes and does is in `commands/`. */
-import { Command, CommanderError } from 'commander'
+import type { Command } from 'commander'
+import { bareProgram, teachWhereHelpIs } from './bare-program.ts'
 import { addAttach } from './commands/attach.ts'
 import { addAudit } from './commands/audit.ts'
 import { addBox } from './commands/box.ts'
@@ -22,34 +23,11 @@ import { addShell } from './commands/shell.ts'
 import { addSkills } from './commands/skills.ts'
 import { addTenants } from './commands/tenants.ts'
 import { addUp } from './commands/up.ts'
-import { addVersion, VERSION } from './commands/version.ts'
+import { addVersion } from './commands/version.ts'
 import { addWebhooks } from './commands/webhooks.ts'
-import { EXIT_WRONG_USE } from './exit-code.ts'
 
 export function createProgram(): Command {
-  const program = new Command('holdfast')
-    .description('Gives every AI conversation its own sandbox, and gives it back.')
-    .version(VERSION)
-    .exitOverride((error) => {
-      throw new CommanderError(error.exitCode === 0 ? 0 : EXIT_WRONG_USE, error.code, error.message)
-    })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'holdfast: ')) })
-    .addHelpText(
-      'after',
-      `
-Examples:
-  holdfast up                                       start the server on 127.0.0.1:5410
-  holdfast doctor                                   what this machine can do, and how to fix what it cannot
-  holdfast exec --session demo -- uname -a          one command in a session of the running server
-  holdfast shell demo                               a terminal in it
-  holdfast cp report.pdf demo:/workspace/           a file into it
-  holdfast sessions ls                              which sessions there are
-  holdfast sandbox run -- python3 -c 'print(6*7)'   one command in a fresh sandbox, without a server
-
-Every verb has examples: holdfast <verb> --help`,
-    )
-    .enablePositionalOptions()
-
+  const program = bareProgram()
   program.commandsGroup('Server:')
   addUp(program)
   addBox(program)
@@ -81,11 +59,4 @@ Every verb has examples: holdfast <verb> --help`,
   addVersion(program)
   teachWhereHelpIs(program, [])
   return program
-}
-
-/** After a mistake: where to look. */
-function teachWhereHelpIs(command: Command, parents: readonly string[]): void {
-  const path = [...parents, command.name()]
-  command.showHelpAfterError(`  \`${path.join(' ')} --help\` shows how it is used.`)
-  for (const child of command.commands) teachWhereHelpIs(child, path)
 }
