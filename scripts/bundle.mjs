@@ -79,8 +79,9 @@ async function build(root, output) {
     logLevel: 'warning',
     plugins: [ONE_LANGUAGE, USED_SCHEMAS],
   })
-  rmSync(output, { recursive: true, force: true })
-  renameSync(temporary, output)
+  // Whoever was quicker built the same, and somebody may already run it.
+  if (existsSync(output)) rmSync(temporary, { recursive: true })
+  else renameSync(temporary, output)
 }
 
 /** @param {string} dist */

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openHome } from '../../packages/server/src/home/home.ts'
 import { openBackend } from '../chaos/open-backend.ts'
+import { PROGRAM } from '../environment/holdfast-program.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { endChild, startReady } from '../servers/holdfast-child.ts'
 import type { ReadyChild } from '../servers/holdfast-child.ts'
 import { foreign, INSTANCE } from './langbot-driver.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-export const HOLDFAST = join(ROOT, 'packages', 'cli', 'bin', 'holdfast.mjs')
 const CLOCK = join(import.meta.dirname, 'passing-clock.ts')
 const BUILT = join(ROOT, 'guest', 'build')
 
@@ -102,5 +102,5 @@ export async function startBoxServer(place: BoxPlace): Promise<BoxServer> {
 }
 
 function launch({ env }: BoxPlace, port: string): Promise<ReadyChild> {
-  return startReady(['--import', CLOCK, HOLDFAST, 'box', '--ws-control-port', port], env)
+  return startReady(['--import', CLOCK, PROGRAM, 'box', '--ws-control-port', port], env)
 }

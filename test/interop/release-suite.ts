@@ -7,7 +7,8 @@ import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BackendKind } from '../../packages/server/src/sandboxes/backend.ts'
 import { backendsUnderTest, because } from '../environment/backends.ts'
-import { HOLDFAST, makePlace, startBoxServer } from './box-server.ts'
+import { PROGRAM } from '../environment/holdfast-program.ts'
+import { makePlace, startBoxServer } from './box-server.ts'
 import type { BoxPlace, BoxServer } from './box-server.ts'
 import { walkEveryAction } from './every-action.ts'
 import type { Stage } from './every-action.ts'
@@ -70,7 +71,7 @@ export async function describeRelease({ release, kind: wanted, hasSkills }: Rele
         describe('over pipes', () => {
           beforeAll(async () => {
             const port = await freePort()
-            await driver.start('one', [process.execPath, HOLDFAST, 'box', '-s', '--ws-control-port', String(port)], place.env)
+            await driver.start('one', [process.execPath, PROGRAM, 'box', '-s', '--ws-control-port', String(port)], place.env)
             stage = stageOf(() => `http://127.0.0.1:${port}`)
           }, SET_UP_MS)
           afterAll(leave, SET_UP_MS)

@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, vi } from 'vitest'
 import { processesOf } from '../../packages/server/src/sandboxes/contract/traces.ts'
+import { PROGRAM } from '../environment/holdfast-program.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
-import { HOLDFAST, makePlace } from '../interop/box-server.ts'
+import { makePlace } from '../interop/box-server.ts'
 import { endChild, startReady } from '../servers/holdfast-child.ts'
 import type { ReadyChild } from '../servers/holdfast-child.ts'
 
@@ -85,5 +86,5 @@ export async function startHoldfast(under: BackendUnderTest, settings: NodeJS.Pr
 }
 
 function launch(env: NodeJS.ProcessEnv, port: string): Promise<ReadyChild> {
-  return startReady(['--disable-warning=ExperimentalWarning', HOLDFAST, 'up', '--port', port], env)
+  return startReady(['--disable-warning=ExperimentalWarning', PROGRAM, 'up', '--port', port], env)
 }

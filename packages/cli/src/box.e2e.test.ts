@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { stdioLines, stdioReader } from '@holdfast/protocol/box'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
+import { PROGRAM } from '../../../test/environment/holdfast-program.ts'
 import { PATIENCE_MS } from './contract/on-bubblewrap.ts'
-import { PROGRAM } from './contract/real-server.ts'
 
 /** Whoever started it waits so long before it sends a signal. */
 const CLIENTS_PATIENCE_MS = 2_000

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
+import { PROGRAM } from '../../../test/environment/holdfast-program.ts'
 
-const PROGRAM = join(import.meta.dirname, '../bin/holdfast.mjs')
+const OF_THE_PACKAGE = join(import.meta.dirname, '../bin/holdfast.mjs')
 const COVERED = ['bubblewrap', 'docker']
 const subjects = (await backendsUnderTest()).filter(({ kind }) => COVERED.includes(kind))
 
@@ -129,3 +130,9 @@ for (const subject of subjects) {
     })
   })
 }
+
+test('the command of the package is the same program, from its sources', () => {
+  const [own, bundled] = [OF_THE_PACKAGE, PROGRAM].map((program) => spawnSync(process.execPath, [program, '--help'], { encoding: 'utf8' }))
+  expect(own).toMatchObject({ status: 0, stderr: '' })
+  expect(own?.stdout).toBe(bundled?.stdout)
+})

@@ -1,8 +1,8 @@
 /** `shell`, `exec -t` and `attach` at a real terminal: keys, size, leaving, coming back, and the terminal given back as it was. */
 import { expect, test } from 'vitest'
+import { PROGRAM } from '../../../test/environment/holdfast-program.ts'
 import { onBubblewrap } from './contract/on-bubblewrap.ts'
 import { pseudoTerminal, withoutTerminals } from './contract/pseudo-terminal.ts'
-import { PROGRAM } from './contract/real-server.ts'
 
 /** A prompt that no command prints by itself. */
 const PROMPT = 'ready$ '

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { PROGRAM } from './real-server.ts'
+import { PROGRAM } from '../../../../test/environment/holdfast-program.ts'
 import type { RealServer } from './real-server.ts'
 
 export interface LineRunner {

@@ -11,7 +11,7 @@ export interface Stage {
   server: RealServer
 }
 
-/** Each run of the program is a process that reads its sources; on a busy machine a dozen of them take their time. */
+/** Each run of the program is a process; on a busy machine a dozen of them take their time. */
 export const PATIENCE_MS = 180_000
 
 const subjects = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')

@@ -9,8 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Holdfast } from '@holdfast/sdk'
-
-export const PROGRAM = join(import.meta.dirname, '../../bin/holdfast.mjs')
+import { PROGRAM } from '../../../../test/environment/holdfast-program.ts'
 
 export interface Ran {
   readonly code: number | null
@@ -54,7 +53,7 @@ function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv): Promise<RealServer> {
-  // Many short runs of the same sources: what the first one compiled serves the others.
+  // Many short runs of the same program: what the first one compiled serves the others.
   const base = {
     ...withoutOurs(process.env),
     // What is idle when it stops goes with it.

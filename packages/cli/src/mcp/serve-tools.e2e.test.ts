@@ -7,8 +7,8 @@ import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/c
 import { TOOL_NAMES } from '@holdfast/protocol'
 import { Holdfast } from '@holdfast/sdk'
 import { afterEach, describe, expect, test } from 'vitest'
+import { PROGRAM } from '../../../../test/environment/holdfast-program.ts'
 import { onBubblewrap } from '../contract/on-bubblewrap.ts'
-import { PROGRAM } from '../contract/real-server.ts'
 import type { RealServer } from '../contract/real-server.ts'
 
 const INFO = { name: 'test', version: '1.0.0' }

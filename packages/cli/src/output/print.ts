@@ -59,10 +59,10 @@ export async function printPiece<T>(item: T, lineOf: (item: T) => string, flags:
 
 export async function structured(value: unknown, format: 'json' | 'yaml'): Promise<string> {
   if (format === 'json') return `${escaped(JSON.stringify(value, null, 2))}\n`
-  const { stringify } = await import('yaml')
+  const { yamlText } = await import('./yaml-text.ts')
   const options = { lineWidth: 0, aliasDuplicateObjects: false } as const
-  const text = stringify(value, options)
-  return MOVING.test(text) ? escaped(stringify(value, { ...options, defaultStringType: 'QUOTE_DOUBLE' })) : text
+  const text = yamlText(value, options)
+  return MOVING.test(text) ? escaped(yamlText(value, { ...options, defaultStringType: 'QUOTE_DOUBLE' })) : text
 }
 
 /** JSON leaves these as they are, and they move a terminal's cursor. */
