@@ -30,7 +30,12 @@ export interface Ground {
   /** What `start` and a child process are told. The same name is the same home. */
   plan(name: string, settings?: Readonly<Record<string, string>>): ServerPlan
   /** Closed with the ground, if not before. */
-  start(name?: string, settings?: Readonly<Record<string, string>>, changed?: (open: OpenBackend) => OpenBackend): Promise<TestServer>
+  start(
+    name?: string,
+    settings?: Readonly<Record<string, string>>,
+    changed?: (open: OpenBackend) => OpenBackend,
+    mcpRetryMs?: readonly number[],
+  ): Promise<TestServer>
   /** The names of the sandboxes of one home, whoever runs it. */
   sandboxesOf(name: string): Promise<readonly string[]>
   /** Processes on the host that see anything of this ground: those inside its sandboxes, and those around them. */
@@ -70,8 +75,8 @@ export function openGround(under: BackendUnderTest, storeUrl: string | null = nu
   return {
     clock,
     plan,
-    async start(name = 'one', settings = {}, changed = (open) => open) {
-      const server = await openTestServer(plan(name, settings), clock, changed)
+    async start(name = 'one', settings = {}, changed = (open) => open, mcpRetryMs) {
+      const server = await openTestServer(plan(name, settings), clock, changed, mcpRetryMs)
       servers.push(server)
       return server
     },

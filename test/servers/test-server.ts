@@ -52,11 +52,12 @@ export interface TestServer {
 
 const DRAIN_MS = 10_000
 
-/** `changed` may stand between the sessions and their backends. */
+/** `changed` may stand between the sessions and their backends; `mcpRetryMs` is waited before each further try to start an MCP server. */
 export async function openTestServer(
   plan: ServerPlan,
   clock: () => number = Date.now,
   changed: (open: OpenBackend) => OpenBackend = (open) => open,
+  mcpRetryMs?: readonly number[],
 ): Promise<TestServer> {
   const { under, directory, guestPath, storeUrl, url, settings = {} } = plan
   const { dockerSocket, podmanSocket, image } = under.settings
@@ -83,7 +84,7 @@ export async function openTestServer(
   const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir, expected })
   const logged: string[] = []
   const log = jsonLog('warn', (line) => logged.push(line))
-  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: changed(registry.open), url, clock, log })
+  const plane = await openSessionPlane({ config, home, store, chosen, openBackend: changed(registry.open), url, clock, log, mcpRetryMs })
 
   let ending: Promise<void> | null = null
   const end = async () => {

@@ -49,16 +49,18 @@ export interface McpPlaneNeeds {
   readonly clock: () => number
   readonly log: Log
   readonly observer: McpObserver
+  /** Before each further try to start a server. */
+  readonly retryMs?: readonly number[] | undefined
 }
 
 export function openMcpPlane(needs: McpPlaneNeeds): McpPlane {
-  const { store, sealing, sessions, listeners, pipelines, mounts, serverId, clock, log, observer } = needs
+  const { store, sealing, sessions, listeners, pipelines, mounts, serverId, clock, log, observer, retryMs } = needs
   let following: Promise<void> = Promise.resolve()
   let recovering: Promise<void> = Promise.resolve()
   const recent = recentSessions({ listeners, clock })
   const servers = createMcpServers({ store, sealing, clock, sharedTenantId: DEFAULT_TENANT_ID, onChange: follow })
   const runs = createMcpRuns({
-    ...{ store, servers, sessions, serverId, clock, log },
+    ...{ store, servers, sessions, serverId, clock, log, retryMs },
     placeOf: placesOf({ sessions, pipelines, mounts, recent }),
     launching: observedLaunching(lateLaunching({ store, sessions, mounts, clock, log, observer }), observer),
   })

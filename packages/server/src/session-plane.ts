@@ -99,6 +99,8 @@ export interface SessionPlaneNeeds {
   readonly clock: () => number
   readonly log: Log
   readonly observer?: Observer
+  /** Before each further try to start an MCP server. */
+  readonly mcpRetryMs?: readonly number[] | undefined
 }
 
 /** Resolves once everything that an earlier life left is taken up or on its way out. */
@@ -112,6 +114,7 @@ export async function openSessionPlane({
   clock,
   log,
   observer = unobserved,
+  mcpRetryMs,
 }: SessionPlaneNeeds): Promise<SessionPlane> {
   const tenants = createTenants({ store, clock })
   await tenants.ensureDefaultTenant()
@@ -181,7 +184,10 @@ export async function openSessionPlane({
     checkWish: specs.check,
   })
   const recovered = await sessions.recover()
-  const mcp = openMcpPlane({ store, sealing, sessions, listeners, pipelines, mounts, serverId: home.serverId, clock, log, observer })
+  const mcp = openMcpPlane({
+    ...{ store, sealing, sessions, listeners, pipelines, mounts, serverId: home.serverId, clock, log, observer },
+    retryMs: mcpRetryMs,
+  })
   mcp.recover()
 
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))

@@ -14,6 +14,8 @@ import { personOf, principal } from '../../../../../test/servers/person.ts'
 import type { Person } from '../../../../../test/servers/person.ts'
 import type { TestServer } from '../../../../../test/servers/test-server.ts'
 import { DEFAULT_TENANT_ID } from '../../access/principal.ts'
+import type { SandboxBackend } from '../../sandboxes/backend.ts'
+import type { OpenBackend } from '../../sandboxes/choose.ts'
 import { SYSTEM } from '../../sessions/caller.ts'
 import { deleteMcpServer, lockMcpServer, updateMcpServer } from '../../store/tables/mcp-servers.ts'
 import { pythonProject } from '../launch/contract/sample-projects.ts'
@@ -24,6 +26,8 @@ import type { McpRuns, OpenedMcpServer } from './mcp-runs.ts'
 import { readLogs } from './read-logs.ts'
 
 const never = new AbortController().signal
+/** How long it is waited by itself before each of three further tries is proved where a whole Holdfast runs: `test/mcp/hard-ends`. */
+const SOON_MS = [20, 20, 20]
 /** Some systems have a Python that makes no environments. */
 const HAS_VENV = spawnSync('/usr/bin/python3', ['-c', 'import ensurepip']).status === 0
 
@@ -34,8 +38,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     let alice: Person
     let bob: Person
 
-    const begin = async () => {
-      server = await ground.start('one')
+    const begin = async (retryMs = SOON_MS) => {
+      server = await ground.start('one', {}, undefined, retryMs)
       alice = await personOf(server, principal('alice'))
       bob = await personOf(server, principal('bob'))
     }
@@ -190,6 +194,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     }, 60_000)
 
     test('who does not want to wait for every try is told of the last one, and the others go on waiting', async () => {
+      await server.close()
+      await begin([20, 4_000, 20])
       await put('dying', smallServer({ env: { MOOD: 'dies' } }))
       const target = { id: await sessionOf(alice, 'a') }
       const hasty = () => runs().open({ caller: alice.caller, name: 'dying', target, pipeline: undefined, tries: 2 }, never)
@@ -301,11 +307,11 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
 
     test('without a sandbox it is refused with what to do, and never run on the host', async () => {
       await server.close()
-      server = await ground.start('one', {}, (openBackend) => async (kind) => {
-        const backend = await openBackend(kind)
+      const withoutEngine = (openBackend: OpenBackend): OpenBackend => {
         const create = () => Promise.reject(new HoldfastError('backend_unavailable', 'the engine does not answer'))
-        return Object.create(backend, { create: { value: create } }) as typeof backend
-      })
+        return async (kind) => Object.create(await openBackend(kind), { create: { value: create } }) as SandboxBackend
+      }
+      server = await ground.start('one', {}, withoutEngine, SOON_MS)
       alice = await personOf(server, principal('alice'))
       await put('small', smallServer())
       const asked = { caller: alice.caller, name: 'small', target: alice.request('a'), pipeline: undefined }
