@@ -25,14 +25,21 @@ export interface HardLaboratory {
   runOf(name: string): Promise<Record<string, unknown>>
 }
 
+export interface HardOptions {
+  readonly settings?: NodeJS.ProcessEnv
+  /** All tests on all backends at once: each has servers and conversations of its own, and waits more than it works. */
+  readonly isConcurrent?: boolean
+}
+
 /** Declares the tests on each backend; the laboratory is open while they run. */
 export async function describeHard(
   what: string,
   declare: (laboratory: HardLaboratory, under: BackendUnderTest) => void,
-  settings: NodeJS.ProcessEnv = {},
+  { settings = {}, isConcurrent = false }: HardOptions = {},
 ): Promise<void> {
   for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
-    describe.skipIf(under.skipReason !== null)(`${what} on ${under.kind}${because(under)}`, { timeout: 120_000 }, () => {
+    const options = { timeout: 120_000, concurrent: isConcurrent }
+    describe.skipIf(under.skipReason !== null)(`${what} on ${under.kind}${because(under)}`, options, () => {
       let holdfast: HoldfastProcess
       beforeAll(async () => {
         holdfast = await startHoldfast(under, settings)

@@ -3,7 +3,7 @@
  */
 import { expect } from 'vitest'
 
-/** As `expect.poll`, with patience for a busy machine. */
-export function eventually<T>(look: () => T) {
-  return expect.poll(look, { timeout: 20_000, interval: 20 })
+/** As `expect.poll`, with patience for a busy machine. Tests that run at once give their own `expect`. */
+export function eventually<T>(look: () => T, within: Pick<typeof expect, 'poll'> = expect) {
+  return within.poll(look, { timeout: 20_000, interval: 20 })
 }
