@@ -3,6 +3,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { MixedOrder } from './test/environment/mixed-order.ts'
 
 export default defineConfig({
   test: {
@@ -11,6 +12,7 @@ export default defineConfig({
     pool: 'forks',
     // Most files wait more than they compute; one core would be left alone.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    sequence: { sequencer: MixedOrder },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
