@@ -382,6 +382,25 @@ describe('a port', () => {
   }
   const fin = encodeControl(FrameType.EOF, 1, [], 1)
 
+  test('a reader that throws ends its own connection, and everything else goes on', async () => {
+    const { guest, inside, socket } = await connected()
+    const ended = new Promise<Error>((resolve) => socket.once('error', resolve))
+    socket.on('data', () => {
+      throw new Error('a mistake')
+    })
+    guest.say(data(1, 'hello'))
+    expect(await ended).toMatchObject({ code: 'internal', cause: { message: 'a mistake' } })
+    await guest.hears(FrameType.CLOSE)
+    expect(await Promise.race([inside.closed.then(() => 'closed'), Promise.resolve('open')])).toBe('open')
+  })
+
+  test('one that takes no connection is given up, and everything else goes on', async () => {
+    const { guest, inside } = await greeted({ answerTimeoutMs: 5 })
+    expect(await code(inside.connect(80))).toBe('connection_refused')
+    await guest.hears(FrameType.CLOSE)
+    expect(await Promise.race([inside.closed.then(() => 'closed'), Promise.resolve('open')])).toBe('open')
+  })
+
   test('half-close goes both ways, and after a clean end nothing cuts off what is still on its way inside', async () => {
     const { guest, inside, socket } = await connected()
     const received: string[] = []

@@ -57,12 +57,13 @@ class PortConnection extends Duplex implements StreamReceiver {
     this.#channel = channel
     this.#stream = stream
     this.#onConnected = onConnected
-    this.#deadline = channel.expect('CONNECT', channel.answerTimeoutMs)
+    // A program that does not accept keeps the guest from answering; whether the guest is there is for others to ask.
+    this.#deadline = setTimeout(() => this.#giveUp(), channel.answerTimeoutMs).unref()
     this.#input = new InputPipe(stream, (bytes, onFlushed) => channel.send(bytes, onFlushed))
     this.#output = new OutputReader(channel.windowBytes, (seq) => channel.send(encodeControl(FrameType.ACK, stream, [[Tag.SEQ, seq]])))
     this.#output.consume({
       keepsBytes: true,
-      chunk: (_channel, bytes) => this.push(bytes),
+      chunk: (_channel, bytes) => this.#hand(bytes),
       finished: () => this.push(null),
     })
     // A failure between here and the caller's first listener must not be an uncaught one; the stream stays errored for him.
@@ -85,6 +86,23 @@ class PortConnection extends Duplex implements StreamReceiver {
 
   lost(error: HoldfastError): void {
     this.#finish(error)
+  }
+
+  /** A mistake of whoever reads this connection must not end the others on the channel. */
+  #hand(bytes: Buffer): boolean {
+    try {
+      return this.push(bytes)
+    } catch (cause) {
+      this.destroy(new HoldfastError('internal', 'the reader of a connection threw', {}, { cause }))
+      return false
+    }
+  }
+
+  #giveUp(): void {
+    const words = `the port took no connection within ${this.#channel.answerTimeoutMs} ms (ETIMEDOUT)`
+    const error = new HoldfastError('connection_refused', words, { errno: 'ETIMEDOUT' })
+    this.destroy(error)
+    this.#onConnected(error)
   }
 
   #connected(fields: Fields): void {
