@@ -120,6 +120,11 @@ export const ERRORS = {
     hint: 'The sandbox sent something it must not; it is cut off. Create a new one.',
   },
   guest_unreachable: { status: 502, retry: 'after-delay', hint: 'The sandbox does not answer; it may have died.' },
+  preview_failed: {
+    status: 502,
+    retry: 'after-delay',
+    hint: 'The app inside closed the connection or did not speak HTTP; what it printed says why.',
+  },
   mcp_server_exited: {
     status: 502,
     retry: 'after-delay',

@@ -8,9 +8,10 @@ import { z } from 'zod'
 import { DEFAULT_WORKSPACE, SandboxWish } from './sandbox-wish.ts'
 import { FilePath } from './files.ts'
 import { ConversationShape, namesOneConversation, ONE_CONVERSATION, shapesNoOther } from './conversation.ts'
+import { InnerPort } from './previews.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 
-export const TOOL_NAMES = ['exec', 'read', 'write', 'edit', 'glob', 'grep', 'activate', 'register_skill'] as const
+export const TOOL_NAMES = ['exec', 'read', 'write', 'edit', 'glob', 'grep', 'activate', 'register_skill', 'preview'] as const
 export type ToolName = (typeof TOOL_NAMES)[number]
 
 /** Of each stream of a command, in characters. */
@@ -103,6 +104,18 @@ export const RegisterSkillToolInput = z.strictObject({
   instructions: text('How to use it, in place of what its SKILL.md says.').max(1_048_576).optional(),
 })
 
+const REQUEST_PATH = 'must begin with "/" and be printable ASCII without blanks; write anything else as %XX'
+
+export const PreviewToolInput = z.strictObject({
+  port: InnerPort.meta({ description: 'Where your app listens.' }),
+  path: z
+    .string({ error: REQUEST_PATH })
+    .max(2_048, { error: 'must be at most 2048 characters' })
+    .regex(/^\/[\x21-\x7e]*$/, { error: REQUEST_PATH })
+    .default('/')
+    .meta({ description: 'What to ask the app for, with a query if need be.' }),
+})
+
 /** The tool could not do it; `error` is for the model to read. */
 export const ToolFailure = z.object({ ok: z.literal(false), error: z.string() })
 export type ToolFailure = z.output<typeof ToolFailure>
@@ -178,6 +191,19 @@ export const RegisterSkillToolResult = z.object({
   python_project: z.boolean(),
 })
 
+export const PreviewToolResult = z.object({
+  ok: done,
+  /** For the person: it needs no key. */
+  url: z.url(),
+  expires_at: z.iso.datetime(),
+  /** What the app answered to GET. */
+  status: z.int(),
+  content_type: z.string().nullable(),
+  /** The beginning of what it said; `null` for what is no text. */
+  text: z.string().nullable(),
+  truncated: z.boolean(),
+})
+
 /** What each tool takes, and tells when it could do its work. */
 export const TOOL_SHAPES = {
   exec: { input: ExecToolInput, result: ExecToolResult },
@@ -188,6 +214,7 @@ export const TOOL_SHAPES = {
   grep: { input: GrepToolInput, result: GrepToolResult },
   activate: { input: ActivateToolInput, result: ActivateToolResult },
   register_skill: { input: RegisterSkillToolInput, result: RegisterSkillToolResult },
+  preview: { input: PreviewToolInput, result: PreviewToolResult },
 } as const satisfies Record<ToolName, { readonly input: z.ZodType; readonly result: z.ZodType }>
 export type ToolInput<N extends ToolName> = z.output<(typeof TOOL_SHAPES)[N]['input']>
 export type ToolResult<N extends ToolName> = z.output<(typeof TOOL_SHAPES)[N]['result']> | ToolFailure

@@ -70,6 +70,7 @@ export const SERVER_ERROR_CODES = [
   'guest_protocol_violated',
   'guest_unreachable',
   'headers_too_large',
+  'preview_failed',
   'mcp_server_exited',
   'mcp_init_failed',
   'mcp_message_too_large',

@@ -20,8 +20,11 @@ import { makePrivateDirectory, openHome } from './home/home.ts'
 import type { BoxDoor } from './ingress/box/box-door.ts'
 import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
-import type { Fetch, HttpListener, Upgrade } from './ingress/http-listener.ts'
+import type { Direct, Fetch, HttpListener, Upgrade } from './ingress/http-listener.ts'
 import { mcpDoor } from './ingress/mcp/mcp-door.ts'
+import { previewMaker } from './ingress/preview/make-preview.ts'
+import { previewAddresses } from './ingress/preview/preview-address.ts'
+import { previewDoor } from './ingress/preview/preview-door.ts'
 import { rememberedProbes } from './ingress/rest/backend-probes.ts'
 import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
@@ -162,6 +165,9 @@ async function start(
     allowedOrigins: new Set(config.allowedOrigins),
     log,
   }
+  let { port } = config
+  const addresses = previewAddresses({ publicUrl: config.publicUrl, domain: config.previewDomain, port: () => port })
+  const makePreview = previewMaker({ reads: plane.sessions.reads, links: plane.previewLinks, addresses })
   const idempotency = createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock: Date.now })
   const rest = restApp({
     ...entrance,
@@ -169,6 +175,7 @@ async function start(
     skills: plane.skills,
     ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
     tools: plane.tools,
+    makePreview,
     mcp: plane.mcp,
     listeners: plane.listeners,
     idempotency,
@@ -191,18 +198,24 @@ async function start(
   const mcp = mcpDoor({
     ...entrance,
     ...{ idempotency, observer, sessions, tools: plane.tools, scopes: plane.scopes, pipelines: plane.pipelines, mcp: plane.mcp },
-    ...{ release: RELEASE, clock: Date.now },
+    ...{ makePreview, release: RELEASE, clock: Date.now },
   })
   endings.push(() => mcp.close())
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
+  const preview = previewDoor({ ...entrance, addresses, links: plane.previewLinks, sessions, observer })
   const { checkHost, allowedOrigins } = entrance
   const box = await openBox({ config, home, plane, store, chosen, checkHost, allowedOrigins, clock: Date.now, log })
   endings.push(async () => box?.close())
   const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
-  const upgrade: Upgrade = (request, connection, head) =>
-    (box?.serves(request.url ?? '/') === true ? box : sockets).upgrade(request, connection, head)
-  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, mcp.direct)
+  // Before all others: no other door answers to the hosts of links.
+  const upgrade: Upgrade = (request, connection, head) => {
+    const door = preview.serves(request) ? preview : box?.serves(request.url ?? '/') === true ? box : sockets
+    door.upgrade(request, connection, head)
+  }
+  const direct: Direct = (...asked) => preview.direct(...asked) || mcp.direct(...asked)
+  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, direct)
   const listener = await (hasBoxPipes ? orUnheard(listening, config, log) : listening)
+  port = listener.port
   endings.push(() => listener.close())
   endings.push(() => sockets.close())
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${listener.port}`
@@ -211,6 +224,7 @@ async function start(
   let ending: Promise<void> | null = null
   const close = async () => {
     isStopping = true
+    preview.close()
     // Who comes now is told so, and who is waited for may still look at the work and type into it: the address goes last.
     await Promise.all([sockets.close(), box?.close()])
     // Whoever does not read cannot be told of the end either, and would be waited for without one.

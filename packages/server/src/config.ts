@@ -35,6 +35,8 @@ export interface Config {
     readonly failures: Rate | null
   }
   readonly trustedProxies: readonly string[]
+  /** Links to web apps inside have hosts below it; `null`: below localhost. */
+  readonly previewDomain: string | null
   readonly allowedOrigins: readonly string[]
   readonly backend: SettingValue<'backend'>
   readonly image: string
@@ -126,6 +128,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       failures: rateOf(read('rate_limits.failures_per_second'), read('rate_limits.failure_burst')),
     },
     trustedProxies: read('trusted_proxies'),
+    previewDomain: read('preview.domain'),
     allowedOrigins: read('cors.allowed_origins'),
     backend: read('backend'),
     image: read('image'),

@@ -10,6 +10,8 @@ import { join } from 'node:path'
 import { callerOf } from './access/authorize.ts'
 import { createKeys } from './access/keys.ts'
 import type { Keys } from './access/keys.ts'
+import { createPreviewLinks } from './access/preview-links.ts'
+import type { PreviewLinks } from './access/preview-links.ts'
 import type { Principal } from './access/principal.ts'
 import { createTenants } from './access/tenants.ts'
 import type { Tenants } from './access/tenants.ts'
@@ -76,6 +78,8 @@ export interface SessionPlane {
   readonly tools: Tools
   /** MCP servers in boxes. */
   readonly mcp: McpPlane
+  /** Links for browsers to web apps inside. */
+  readonly previewLinks: PreviewLinks
   readonly webhooks: Webhooks
   readonly listeners: EventListeners
   readonly sealing: Sealing
@@ -193,6 +197,10 @@ export async function openSessionPlane({
   const guard = targetGuard(allowedAddresses(config.webhookNetworks))
   const dispatcher = startWebhookDispatcher({ store, listeners, log, clock, random: Math.random, sealing, guard, observer })
 
+  const keys = createKeys({ store, clock })
+  const keyFor = (purpose: string) => new Uint8Array(hkdfSync('sha256', secret, '', `holdfast ${purpose}`, 32))
+  const lets = { keys: config.auth === 'key', tokens: config.oidc !== null }
+
   let ending: Promise<void> | null = null
   const end = async (drainMs: number) => {
     await mcp.close()
@@ -204,7 +212,7 @@ export async function openSessionPlane({
   return {
     sessions,
     tenants,
-    keys: createKeys({ store, clock }),
+    keys,
     ...{ scopes, profiles, profileObstacles: obstacles, pipelines },
     skills,
     skillViews,
@@ -214,10 +222,11 @@ export async function openSessionPlane({
         pipeline === undefined ? null : (pipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
     }),
     mcp,
+    previewLinks: createPreviewLinks({ store, keys, key: keyFor('preview links'), clock, lets }),
     webhooks: createWebhooks({ store, sealing, guard, clock }),
     listeners,
     sealing,
-    keyFor: (purpose) => new Uint8Array(hkdfSync('sha256', secret, '', `holdfast ${purpose}`, 32)),
+    keyFor,
     recovered,
     callerOf: async (principal) => callerOf(principal, (await tenants.policyOf(principal.tenantId)) ?? { admin_exec: false }),
     close: (drainMs) => (ending ??= end(drainMs)),

@@ -11,7 +11,7 @@ import type { CreateKeyBody } from '@holdfast/protocol'
 import { randomId } from '../home/random-id.ts'
 import { appendTenantAudit } from '../sessions/audit/tenant-audit.ts'
 import type { Store } from '../store/store.ts'
-import { findKey, findKeyByHash, insertKey, listKeys, revokeKey } from '../store/tables/api-keys.ts'
+import { findKey, findKeyByHash, findKeyById, insertKey, listKeys, revokeKey } from '../store/tables/api-keys.ts'
 import type { ApiKey, KeyPosition } from '../store/tables/api-keys.ts'
 import { lockTenant } from '../store/tables/tenants.ts'
 import { authorize } from './authorize.ts'
@@ -35,6 +35,8 @@ export interface Keys {
   revoke(principal: Principal, id: string): Promise<KeyRecord>
   /** The record of a key that is good now; `null` for one that is unknown, revoked or expired. */
   find(key: string): Promise<KeyRecord | null>
+  /** The same by the id of the key, for what was allowed to its holder and is used later. */
+  findById(id: string): Promise<KeyRecord | null>
 }
 
 export interface KeysNeeds {
@@ -43,6 +45,7 @@ export interface KeysNeeds {
 }
 
 export function createKeys({ store, clock }: KeysNeeds): Keys {
+  /** By hash and by id, which never are the same. */
   const memory = shortMemory<ApiKey>({ clock, lifeMs: MEMORY_MS, limit: MEMORY_LIMIT })
   return {
     async create(principal, wish) {
@@ -90,7 +93,10 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
         if (await revokeKey(transaction, tenantId, id, now)) {
           await appendTenantAudit(transaction, tenantId, recordOf(principal, { action: 'key.revoke', resource: resourceOf(key) }), now)
         }
-        transaction.afterCommit(() => memory.forget(key.hash))
+        transaction.afterCommit(() => {
+          memory.forget(key.hash)
+          memory.forget(id)
+        })
         // Read again: another server may have been quicker, and its time stands.
         return withoutHash((await findKey(transaction, tenantId, id)) ?? key)
       }, 'power')
@@ -101,9 +107,17 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
       const hash = hashKey(text)
       const key = await memory.recall(hash, () => store.read((sql) => findKeyByHash(sql, hash)))
       if (key === null || !isSameHash(key.hash, hash)) return null
-      if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= clock())) return null
-      return withoutHash(key)
+      return isGood(key) ? withoutHash(key) : null
     },
+
+    async findById(id) {
+      const key = await memory.recall(id, () => store.read((sql) => findKeyById(sql, id)))
+      return key !== null && isGood(key) ? withoutHash(key) : null
+    },
+  }
+
+  function isGood({ revokedAt, expiresAt }: ApiKey): boolean {
+    return revokedAt === null && (expiresAt === null || expiresAt > clock())
   }
 }
 

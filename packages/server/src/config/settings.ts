@@ -30,6 +30,7 @@ const claim = text('must be the name of a claim').nullable()
 const ISSUER = 'must be an address such as https://login.example; http only on loopback'
 const NETWORK = 'must be an address or a network such as 10.0.0.0/8'
 const ORIGIN = 'must be an origin such as https://app.example, without a path; there is no wildcard'
+const DOMAIN = 'must be a name such as preview.example, without a scheme, a port or a wildcard'
 const ROLE_MAP = 'must give values their roles, such as ops=operator'
 /** `a=b,c=d` */
 const pairs = z
@@ -108,6 +109,11 @@ export const SETTINGS = {
     schema: list(/[\s,]+/).pipe(z.array(z.string().refine(isNetwork, { error: NETWORK }))),
     fallback: [],
     help: 'Addresses or networks of proxies whose X-Forwarded-For is believed, e.g. 127.0.0.1; without it none.',
+  },
+  'preview.domain': {
+    schema: text(DOMAIN).toLowerCase().refine(isDomain, { error: DOMAIN }).nullable(),
+    fallback: null,
+    help: 'Domain below which every name leads to this server, for links to web apps inside; without it links work on this machine only.',
   },
   'cors.allowed_origins': {
     schema: list(/[\s,]+/).pipe(z.array(z.string().refine(isOrigin, { error: ORIGIN }))),
@@ -372,6 +378,11 @@ function isNetwork(entry: string): boolean {
   const [address = '', prefix] = entry.split('/')
   const family = isIP(address)
   return family !== 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)))
+}
+
+/** With room before it for the label of a link. */
+function isDomain(name: string): boolean {
+  return name.length <= 180 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
 }
 
 /** As a browser writes it, which is how it is compared. */

@@ -70,6 +70,8 @@ import type { Running } from './running.ts'
 import type { ServerLease } from './server-lease.ts'
 import { sessionFiles } from './session-files.ts'
 import type { SessionFiles } from './session-files.ts'
+import { createSessionPorts } from './session-ports.ts'
+import type { SessionPorts } from './session-ports.ts'
 import { sessionReads } from './session-reads.ts'
 import type { SessionReads } from './session-reads.ts'
 import { createSteering } from './steering.ts'
@@ -96,6 +98,8 @@ export interface Sessions {
   readonly streams: ProcessStreams
   readonly terminals: Terminals
   readonly files: SessionFiles
+  /** What listens inside. */
+  readonly ports: SessionPorts
   readonly activity: Pick<Activity, 'note'>
   /** Of an execution that runs here, as its sandbox counts; `null` for any other, or when it cannot be asked. */
   pidOf(executionId: string): Promise<number | null>
@@ -199,6 +203,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
   const attended = createAttendance()
   const insides = createInsides({ reads, readiness, activity, attended })
+  const ports = createSessionPorts({ reads, readiness, activity })
   const interaction = createInteraction({ store, reads, executions, lease, activity })
   const commands: Running & Interaction = {
     ...running,
@@ -226,6 +231,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   /** What a changed row asks for. Only the server that hosts it acts on it; the others leave it to that one's sweep. */
   function follow(before: SessionRow | null, session: SessionRow, events: readonly EventDraft[]): void {
     observeChange(observer, session, events)
+    ports.follow(session)
     if (!isStopping) workspaceQuota.follow(session)
     if (session.serverId !== serverId || isStopping) return
     const earlier = before?.sandboxId ?? null
@@ -241,6 +247,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   }
 
   async function prepare(): Promise<void> {
+    ports.note()
     await activity.flush()
     await claiming.adopt()
   }
@@ -271,6 +278,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     steering,
     activity,
     files: sessionFiles(insides, workspaceQuota),
+    ports,
     getOrCreate: (caller, request, signal) => attended.during(signal, (ended) => getting(caller, request, ended)),
     commands,
     processes,

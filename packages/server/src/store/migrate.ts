@@ -12,6 +12,7 @@ import { sessionLabelsMigration } from './migrations/0004-session-labels.ts'
 import { executionInputMigration } from './migrations/0005-execution-input.ts'
 import { processRestartsMigration } from './migrations/0006-process-restarts.ts'
 import { mcpServersMigration } from './migrations/0007-mcp-servers.ts'
+import { previewLinksMigration } from './migrations/0008-preview-links.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -29,6 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'execution-input', statements: executionInputMigration },
   { version: 6, name: 'process-restarts', statements: processRestartsMigration },
   { version: 7, name: 'mcp-servers', statements: mcpServersMigration },
+  { version: 8, name: 'preview-links', statements: previewLinksMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -17,6 +17,7 @@ test('each has its parameters, and takes no others', () => {
     ['grep', ['pattern', 'path', 'include'], ['pattern']],
     ['activate', ['skill_name'], ['skill_name']],
     ['register_skill', ['path', 'name', 'display_name', 'description', 'instructions'], ['path']],
+    ['preview', ['port', 'path'], ['port']],
   ])
   for (const { input_schema: schema } of definitions) expect(schema).toMatchObject({ type: 'object', additionalProperties: false })
 })

@@ -23,6 +23,8 @@ const FOR_THE_MODEL: ReadonlySet<ErrorCode> = new Set([
   'image_missing',
   'session_busy',
   'session_unavailable',
+  'invalid_state',
+  'connection_refused',
   'backend_unavailable',
   'sandbox_gone',
   'guest_unreachable',

@@ -20,6 +20,7 @@ export const TOOL_VERBS = {
   grep: 'files',
   activate: 'files',
   register_skill: 'files',
+  preview: 'exec',
 } as const satisfies Record<ToolName, SessionVerb>
 
 /** Who the audit names for a change to skills. */
@@ -37,6 +38,8 @@ export interface ToolCall {
   readonly signal: AbortSignal
   /** Throws `forbidden` unless the caller may change the skills of its tenant. */
   requireSkillWriter(): SkillWriter
+  /** For a browser, to what listens on this port. */
+  previewLink(port: number): Promise<{ readonly url: string; readonly expires_at: string }>
   /** Hears what a command prints while it runs. */
   readonly onOutput?: OnOutput | undefined
 }

@@ -20,6 +20,7 @@ import { execTool } from './exec-tool.ts'
 import { globTool } from './glob-tool.ts'
 import { grepTool } from './grep-tool.ts'
 import { GUIDANCE } from './guidance.ts'
+import { previewTool } from './preview-tool.ts'
 import { readTool } from './read-tool.ts'
 import { registerSkillTool } from './register-skill-tool.ts'
 import { createSessionSkills } from './session-skills.ts'
@@ -34,6 +35,8 @@ export interface ToolContext {
   readonly sessionId: string
   /** Throws `forbidden` unless the caller may change the skills of its tenant; left out: nobody may. */
   requireSkillWriter?(): SkillWriter
+  /** Makes a link for a browser to what listens on this port; left out: there are none. */
+  previewLink?(port: number): Promise<{ readonly url: string; readonly expires_at: string }>
   /** Hears what a command prints while it runs. */
   readonly onOutput?: OnOutput | undefined
 }
@@ -50,13 +53,13 @@ export interface Tools {
 
 export interface ToolsNeeds extends Pick<SessionSkillsNeeds, 'views' | 'boundSkills'> {
   readonly store: Store
-  readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files'>
+  readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files' | 'ports'>
   readonly skills: Pick<Skills, 'forTenant'>
   readonly clock: () => number
 }
 
 export function createTools({ store, sessions, skills, clock, ...showing }: ToolsNeeds): Tools {
-  const { reads, commands, files } = sessions
+  const { reads, commands, files, ports } = sessions
   const turns = createSessionTurns()
   const sessionSkills = createSessionSkills({ files, turns, skills, ...showing })
   const tools = [
@@ -68,6 +71,7 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
     prepared(grepTool(files)),
     prepared(activateTool(sessionSkills)),
     prepared(registerSkillTool({ files, skills, store, clock })),
+    prepared(previewTool(ports)),
   ]
   const definitions = tools.map(definitionOf)
 
@@ -89,11 +93,12 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
     async check(caller, name, sessionId) {
       await reads.open(caller, TOOL_VERBS[named(name).name], sessionId)
     },
-    async call(caller, { sessionId, requireSkillWriter = nobody, onOutput }, name, input, signal) {
+    async call(caller, { sessionId, requireSkillWriter = nobody, previewLink = noLinks, onOutput }, name, input, signal) {
       const tool = named(name)
       const session = await reads.open(caller, TOOL_VERBS[tool.name], sessionId)
       try {
-        return await tool.run({ caller, session, target: { caller, sessionId, signal }, signal, requireSkillWriter, onOutput }, input)
+        const target = { caller, sessionId, signal }
+        return await tool.run({ caller, session, target, signal, requireSkillWriter, previewLink, onOutput }, input)
       } catch (error) {
         return toldFailure(error)
       }
@@ -122,4 +127,8 @@ function prepared<N extends ToolName>({ name, description, run }: Tool<N>): Prep
 
 function nobody(): never {
   throw new HoldfastError('forbidden', 'you may not change the skills of this tenant', { verb: 'write-skills' })
+}
+
+async function noLinks(): Promise<never> {
+  throw new ToolFailure('links are not given here')
 }

@@ -10,6 +10,7 @@ import { createTenants } from '../tenants.ts'
 import { authenticateContract } from './authenticate-contract.ts'
 import { keysContract } from './keys-contract.ts'
 import { openLaboratory } from './laboratory.ts'
+import { previewLinksContract } from './preview-links-contract.ts'
 import { tenantsContract } from './tenants-contract.ts'
 
 export function accessContract(name: string, open: () => Promise<Store>): void {
@@ -25,4 +26,5 @@ export function accessContract(name: string, open: () => Promise<Store>): void {
   keysContract(name, laboratory)
   authenticateContract(name, laboratory)
   tenantsContract(name, laboratory)
+  previewLinksContract(name, laboratory)
 }

@@ -28,7 +28,8 @@ export function loggedProblem(error: unknown, requestId: string, log: Log) {
   const document = problemDocument(error, requestId)
   const { code, status } = document
   // What a program in a sandbox did and said is no failure of this server, and not for its log.
-  if (code.startsWith('mcp_')) log.info('mcp-request-failed', { request_id: requestId, code })
+  const program = /^(?:mcp|preview)(?=_)/.exec(code)?.[0]
+  if (program !== undefined) log.info(`${program}-request-failed`, { request_id: requestId, code })
   else if (status >= 500) log.error('request-failed', { request_id: requestId, code, error: errorText(error) })
   return document
 }

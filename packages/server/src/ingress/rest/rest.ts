@@ -17,6 +17,7 @@ import type { Webhooks } from '../../sessions/webhooks/webhooks.ts'
 import type { Skills } from '../../skills/skills.ts'
 import type { Store } from '../../store/store.ts'
 import type { Tools } from '../../tools/tools.ts'
+import type { MakePreview } from '../preview/make-preview.ts'
 import { socketRoutes } from '../sockets/socket-routes.ts'
 import { socketRows } from '../sockets/sockets.ts'
 import { auditRoutes } from './audit-routes.ts'
@@ -38,6 +39,7 @@ import { mcpUseRoutes } from './mcp-use-routes.ts'
 import { metricsRoutes } from './metrics-route.ts'
 import type { MetricsNeeds } from './metrics-route.ts'
 import { createPages } from './page-tokens.ts'
+import { previewRoutes } from './preview-routes.ts'
 import { pipelineRoutes } from './pipeline-routes.ts'
 import { processRoutes } from './process-routes.ts'
 import { profileRoutes } from './profile-routes.ts'
@@ -62,6 +64,8 @@ export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRou
   readonly pipelines: Pipelines
   readonly tools: Tools
   readonly mcp: { readonly servers: McpServers; readonly runs: McpRuns }
+  /** Gives links to web apps inside. */
+  readonly makePreview: MakePreview
   readonly listeners: EventListeners
   /** Signs page tokens; servers on one database have the same. */
   readonly pageKey: Uint8Array
@@ -74,7 +78,7 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
   const { store, sessions, listeners, release } = needs
   const pages = createPages({ key: needs.pageKey })
   const { commands, steering } = sessions
-  const { scopes, pipelines } = needs
+  const { scopes, pipelines, makePreview } = needs
   const mcp = { servers: needs.mcp.servers, runs: needs.mcp.runs, reads: sessions.reads }
   const routes: readonly Route[] = [
     ...execRoutes({ commands, scopes, pipelines }),
@@ -83,7 +87,8 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...executionRoutes({ commands, listeners, pages }),
     ...inputRoutes({ commands }),
     ...processRoutes({ processes: sessions.processes }),
-    ...toolRoutes({ tools: needs.tools, getOrCreate: (...asked) => sessions.getOrCreate(...asked), scopes, pipelines }),
+    ...previewRoutes({ makePreview }),
+    ...toolRoutes({ tools: needs.tools, getOrCreate: (...asked) => sessions.getOrCreate(...asked), makePreview, scopes, pipelines }),
     ...socketRoutes(socketRows(sessions), sessions.reads),
     ...fileRoutes({ files: sessions.files, reads: sessions.reads, clock: Date.now }),
     ...eventRoutes({ events: createEventReader({ store, listeners }) }),

@@ -6,7 +6,7 @@
  * One row for each tool, because they need different rights. A call that the model got wrong is answered with 200 and `ok: false`: the
  * host hands it back to the model as it is. As a stream of events it also tells the lines that a command prints.
  */
-import { TOOL_NAMES, TOOL_SHAPES, ToolCallBody, ToolFailure, ToolList, ToolsQuery } from '@holdfast/protocol'
+import { PREVIEW_TTL_SECONDS, TOOL_NAMES, TOOL_SHAPES, ToolCallBody, ToolFailure, ToolList, ToolsQuery } from '@holdfast/protocol'
 import type { ToolName, ToolProgressEvent } from '@holdfast/protocol'
 import { z } from 'zod'
 import { authorize } from '../../access/authorize.ts'
@@ -15,6 +15,7 @@ import { openAiTool } from '../../tools/definitions.ts'
 import { TOOL_VERBS } from '../../tools/tool.ts'
 import { outputProgress } from '../../tools/output-progress.ts'
 import type { Tools } from '../../tools/tools.ts'
+import type { MakePreview } from '../preview/make-preview.ts'
 import { auditedBy } from './audited-by.ts'
 import { START_ERRORS } from './commands.ts'
 import { followedStream, wantsEvents } from './event-stream.ts'
@@ -26,9 +27,10 @@ import type { KeyNeeds } from './session-requests.ts'
 export interface ToolRoutesNeeds extends KeyNeeds {
   readonly tools: Tools
   readonly getOrCreate: GetOrCreate
+  readonly makePreview: MakePreview
 }
 
-export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): readonly Route[] {
+export function toolRoutes({ tools, getOrCreate, makePreview, ...needs }: ToolRoutesNeeds): readonly Route[] {
   async function sessionIdOf({ caller, body, signal }: ToolRouteCall): Promise<string> {
     const { session_id: id, session: key, scope, variables, pipeline } = body
     if (id !== undefined) return id
@@ -46,8 +48,10 @@ export function toolRoutes({ tools, getOrCreate, ...needs }: ToolRoutesNeeds): r
       answers: { 200: json(WORDS[name].result, resultOf(name), 'What the model is to be told', 'progress, then result or error') },
       errors: [...CREATE_ERRORS, ...START_ERRORS],
       async handle(call) {
+        const sessionId = await sessionIdOf(call)
         const context = {
-          sessionId: await sessionIdOf(call),
+          sessionId,
+          previewLink: (port: number) => makePreview(call, sessionId, { port, ttlSeconds: PREVIEW_TTL_SECONDS }),
           requireSkillWriter() {
             authorize(call.principal, 'manage-skills')
             return auditedBy(call)
@@ -100,4 +104,5 @@ const WORDS: Readonly<Record<ToolName, { readonly summary: string; readonly resu
   grep: { summary: 'Search the lines of files for a model', result: 'GrepToolResult' },
   activate: { summary: 'Show a skill to a model', result: 'ActivateToolResult' },
   register_skill: { summary: 'Keep a directory of the workspace as a skill', result: 'RegisterSkillToolResult' },
+  preview: { summary: 'Ask a web app inside for a page, for a model, with a link for a person', result: 'PreviewToolResult' },
 }

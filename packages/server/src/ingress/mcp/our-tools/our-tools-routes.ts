@@ -10,6 +10,7 @@ import { randomId } from '../../../home/random-id.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
 import type { Tools } from '../../../tools/tools.ts'
 import type { WholeAnswer } from '../../direct-door.ts'
+import type { MakePreview } from '../../preview/make-preview.ts'
 import { ByteContent } from '../../rest/byte-content.ts'
 import { bytes, route } from '../../rest/route.ts'
 import type { Route, Visit } from '../../rest/route.ts'
@@ -33,16 +34,18 @@ const HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method',
 export interface OurToolsRoutesNeeds extends KeyNeeds {
   readonly tools: Tools
   readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads' | 'steering'>
+  readonly makePreview: MakePreview
   /** Of this software. */
   readonly release: string
   /** What is shown beside our own. */
   readonly moreTools?: readonly ToolOffer[]
 }
 
-export function ourToolsRoutes({ tools, sessions, scopes, pipelines, release, moreTools = [] }: OurToolsRoutesNeeds): readonly Route[] {
+export function ourToolsRoutes(needs: OurToolsRoutesNeeds): readonly Route[] {
+  const { tools, sessions, makePreview, scopes, pipelines, release, moreTools = [] } = needs
   const { reads, steering } = sessions
   const sessionIdOf = conversationSessions({ getOrCreate: (...asked) => sessions.getOrCreate(...asked), scopes, pipelines })
-  const offers = [modelTools({ tools, sessionIdOf }), sessionTools({ reads, steering, sessionIdOf }), ...moreTools]
+  const offers = [modelTools({ tools, sessionIdOf, makePreview }), sessionTools({ reads, steering, sessionIdOf }), ...moreTools]
   const offered = { release, guidance: tools.guidance(), offers }
   const calls = callsUnderWay()
 

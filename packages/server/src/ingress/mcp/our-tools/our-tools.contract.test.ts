@@ -84,6 +84,25 @@ describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${be
       expect(await told('session_status', {})).toMatchObject({ ok: true, workspace: 'intact' })
     })
 
+    test('an app that the model starts can be looked at by the model and by the person', async () => {
+      const client = await open(`?session=app-${era}`)
+      const told = async (input: Record<string, unknown>) => (await client.call('preview', input)).structured
+      const nothing = await client.call('preview', { port: 8000 })
+      expect(nothing).toMatchObject({ isError: true })
+      await client.call('write', { path: 'index.html', content: '<h1>hello</h1>' })
+      const start = 'python3 -u -m http.server 8000 > log 2>&1 & until grep -q Serving log; do sleep 0.02; done'
+      expect((await client.call('exec', { command: start })).structured).toMatchObject({ ok: true })
+      const shown = (await told({ port: 8000, path: '/index.html?x=1' })) as { readonly url: string }
+      expect(shown).toMatchObject({ ok: true, status: 200, content_type: 'text/html', text: '<h1>hello</h1>', truncated: false })
+      const { host, pathname, search } = new URL(shown.url)
+      expect([host.endsWith(`.localhost:${new URL(real.server.url).port}`), pathname, search]).toEqual([true, '/index.html', '?x=1'])
+      expect(await told({ port: 8000, path: '/none' })).toMatchObject({ ok: true, status: 404 })
+      expect(await told({ port: 8001 })).toEqual({
+        ...{ ok: false, error: 'nothing listens on port 8001 of the session; start the app, on 127.0.0.1 or 0.0.0.0' },
+      })
+      expect(await told({ port: 0 })).toMatchObject({ ok: false, error: expect.stringContaining('port: must be a port') as string })
+    })
+
     test('a result is text and structure; a command that fails is a result, a tool that cannot do it an error for the model', async () => {
       const client = await open(`?session=results-${era}`)
       const failed = await client.call('exec', { command: 'echo out; exit 3' })

@@ -28,6 +28,8 @@ import type { Store } from '../../../store/store.ts'
 import { jsonLog } from '../../../telemetry/log.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { untraced } from '../../../telemetry/tracing.ts'
+import { previewMaker } from '../../preview/make-preview.ts'
+import { previewAddresses } from '../../preview/preview-address.ts'
 import { ByteContent } from '../byte-content.ts'
 import { restDoor } from '../door.ts'
 import { createIdempotency } from '../idempotency.ts'
@@ -85,6 +87,10 @@ export async function openLaboratory(
     skills: plane.skills,
     ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
     tools: plane.tools,
+    makePreview: previewMaker({
+      ...{ reads: plane.sessions.reads, links: plane.previewLinks },
+      addresses: previewAddresses({ publicUrl: null, domain: null, port: () => 5410 }),
+    }),
     mcp: plane.mcp,
     listeners: plane.listeners,
     pageKey: plane.keyFor('page tokens'),
