@@ -15,6 +15,7 @@ import { addKeys } from './commands/keys.ts'
 import { addKill } from './commands/kill.ts'
 import { addLogs } from './commands/logs.ts'
 import { addMcp } from './commands/mcp.ts'
+import { addPreview } from './commands/preview.ts'
 import { addPs } from './commands/ps.ts'
 import { addSandboxes } from './commands/sandboxes.ts'
 import { addServerFacts } from './commands/server-facts.ts'
@@ -42,6 +43,7 @@ export function createProgram(): Command {
   addKill(program)
   addCopy(program)
   addFiles(program)
+  addPreview(program)
   addMcp(program)
   program.commandsGroup('Sessions:')
   addSessions(program)

@@ -36,6 +36,24 @@ onBubblewrap('the verbs', (stage) => {
     expect((await holdfast('sessions', 'ls', '--label', 'team=b', '-q')).stdout).toBe('')
   })
 
+  test('a link to an app inside is printed alone, and its end told beside it', async () => {
+    await json('sessions', 'create', 'shown')
+    const { code, stdout, stderr } = await holdfast('preview', 'shown', '8000', '--ttl', '10m')
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^http:\/\/[a-z0-9-]+\.localhost:\d+\/\n$/)])
+    expect(stderr).toMatch(/works until .* \(in (9|10)m/)
+    expect(await json('preview', '-s', 'shown', '8000')).toMatchObject({
+      port: 8000,
+      url: expect.any(String),
+      expires_at: expect.any(String),
+    })
+    expect(await holdfast('preview', 'shown', 'http')).toMatchObject({ code: 2 })
+    expect(await holdfast('preview', 'shown', '8000', '--ttl', '2d')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('ttl_seconds'),
+    })
+    expect(await holdfast('preview', 'nobody-has-this', '8000')).toMatchObject({ code: 1 })
+  })
+
   test('a scope names a session that exists, and reading it makes none', async () => {
     const chat = ['--scope', 'chat', '--var', 'launcher_type=group', '--var', 'launcher_id=77']
     expect(await holdfast('sessions', 'get', ...chat)).toMatchObject({ code: 1, stderr: expect.stringContaining('"group_77"') })

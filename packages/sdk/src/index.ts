@@ -34,6 +34,7 @@ export type {
   McpUseOptions,
   StartedMcpServer,
 } from './mcp.ts'
+export type { Preview, PreviewOptions } from './previews.ts'
 export type { Process, Processes, ProcessOptions, ProcessRecord, RestartPolicy, RestartRules } from './processes.ts'
 export type {
   Backend,

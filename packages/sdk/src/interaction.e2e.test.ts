@@ -35,6 +35,15 @@ describe.skipIf(isSkipped)(`programs that are talked to${why}`, () => {
     expect(once.stdout).toBe('00ff0a')
   })
 
+  test('a link leads to what listens inside, for as long as was asked', async () => {
+    const before = Date.now()
+    const { url, port, expiresAt } = await session.preview(8000, { ttlSeconds: 60 })
+    expect([port, new URL(url).hostname.endsWith('.localhost')]).toEqual([8000, true])
+    expect(Date.parse(expiresAt)).toBeGreaterThanOrEqual(before + 60_000)
+    expect(Date.parse((await session.preview(8000)).expiresAt)).toBeGreaterThanOrEqual(before + 3_600_000)
+    await expect(session.preview(70_000)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
   test('a program that ends without reading its input is no failure', async () => {
     const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(100_000)) })
     expect(await session.commands.run('head -c 5 | wc -c', { stdin: endless })).toMatchObject({ stdout: '5\n', exitCode: 0 })

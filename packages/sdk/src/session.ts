@@ -15,6 +15,8 @@ import type { Killed } from './execution-record.ts'
 import type { KillOptions } from './execution.ts'
 import { createFiles } from './files.ts'
 import type { Files } from './files.ts'
+import { makePreview } from './previews.ts'
+import type { Preview, PreviewOptions } from './previews.ts'
 import { createProcesses } from './processes.ts'
 import type { Processes } from './processes.ts'
 import { sessionRecord } from './session-record.ts'
@@ -69,6 +71,8 @@ export interface Session extends AsyncDisposable {
   readonly pty: Terminals
   /** The calls of a model that works in it. */
   readonly tools: SessionTools
+  /** A link by which a browser reaches what listens on this port inside, without a key. */
+  preview(port: number, options?: PreviewOptions): Promise<Preview>
   /** What happens to it, from its first event on unless `after` says otherwise; `after` is a `seq`. */
   events(options?: EventOptions<number>): AsyncIterable<SessionEvent>
   /** Reads its record anew; this is no activity. */
@@ -136,6 +140,7 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
     processes: createProcesses({ transport, session, letGo }),
     pty: createTerminals({ transport, session, letGo }),
     tools: createSessionTools({ transport, sessionId: first.id }),
+    preview: (port, options = {}) => makePreview(transport, first.id, port, options),
     events: (options = {}) =>
       followEvents(
         {

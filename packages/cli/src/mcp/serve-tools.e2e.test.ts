@@ -94,6 +94,12 @@ onBubblewrap('holdfast mcp', (stage) => {
       await client.call('write', { path: 's/SKILL.md', content: `---\nname: ${skill}\ndescription: a test\n---\nDo it.\n` })
       expect(await client.call('register_skill', { path: 's' })).toMatchObject({ ok: true, skill_name: skill })
       expect(await client.call('activate', { skill_name: skill })).toMatchObject({ ok: true })
+      const start = 'python3 -u -m http.server 8000 > log 2>&1 & until grep -q Serving log; do sleep 0.02; done'
+      expect(await client.call('preview', { port: 8000 })).toMatchObject({ isError: true, error: expect.stringContaining('start the app') })
+      await client.call('exec', { command: start })
+      expect(await client.call('preview', { port: 8000, path: '/a.txt' })).toMatchObject({
+        ...{ ok: true, status: 200, text: 'one\nthree\n', isError: false, url: expect.stringMatching(/\.localhost:\d+\/a\.txt$/) },
+      })
       expect(await client.call('session_status', {})).toMatchObject({ ok: true, workspace: 'intact' })
       expect(await client.call('session_reset', {})).toMatchObject({ ok: true })
       expect(await client.call('read', { path: 'a.txt' })).toMatchObject({ ok: false, isError: true })
