@@ -34,6 +34,21 @@ test('an answer for a client that has just left is let go of, and its connection
   await closed
 })
 
+test('an answer is whole when it is, whatever the app says after it', async () => {
+  const long = 'x'.repeat(200_000)
+  const { inner, connection } = await ask((_request, app) => {
+    app.socket?.write(`HTTP/1.1 200 OK\r\ncontent-length: ${long.length}\r\n\r\n${long}and more`)
+  })
+  const front = createServer(
+    (_request, answer) =>
+      void answered(inner, connection, answer, ({ headers }) => ({ 'content-length': headers['content-length'] ?? '' })),
+  )
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+  endings.push(() => front.close())
+  const told = await fetch(`http://127.0.0.1:${(front.address() as AddressInfo).port}/`)
+  expect(await told.text()).toBe(long)
+})
+
 test('an answer whose headers cannot be written is none', async () => {
   const { inner, connection, answer } = await ask((_request, app) => app.end('whatever'))
   const closed = once(connection, 'close')

@@ -49,11 +49,12 @@ function framed({ headers: sent }: IncomingMessage, headers: InnerRequest['heade
 /** The answer of an app, passed on. */
 export function answered(inner: ClientRequest, connection: Duplex, answer: ServerResponse, outwards: Outwards): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
+  let said: IncomingMessage | null = null
   inner.on('error', (error) => {
     connection.destroy()
     reject(noAnswer(error))
-    // One whose end is the end of its connection would pass for whole.
-    if (answer.headersSent) answer.destroy()
+    // One whose end is the end of its connection would pass for whole; what follows a whole one is nobody's.
+    if (said !== null && !said.complete) answer.destroy()
   })
   inner.on('close', () => reject(noAnswer()))
   inner.on('response', (response) => {
@@ -66,6 +67,7 @@ export function answered(inner: ClientRequest, connection: Duplex, answer: Serve
       reject(noAnswer(error))
       return
     }
+    said = response
     resolve(answer.statusCode)
     pipeline(response, answer, () => connection.destroy())
   })

@@ -66,6 +66,11 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
         expect((await to('/', { method: 'POST' })).echo).toMatchObject({ method: 'POST', size: 0 })
       })
 
+      test('an app may answer before it has read what it is sent', async () => {
+        const told = await to('/refuse-unread', { method: 'POST', body: Buffer.alloc(5_000_000) })
+        expect(told).toMatchObject({ status: 413, text: 'too much' })
+      })
+
       test('a large answer comes whole, and HEAD has none', async () => {
         const response = await open(real, at('/download?50000000'), { headers: headers() })
         let size = 0
@@ -237,6 +242,14 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const { echo } = await ask(real, link, { headers: { authorization: 'Basic YTpi', 'x-api-key': 'of-the-app' } })
       expect(echo.headers).toContainEqual(['authorization', 'Basic YTpi'])
       expect(echo.headers).toContainEqual(['x-api-key', 'of-the-app'])
+    })
+
+    test('what listens on the loopback address of IPv6 alone is found too', async ({ skip }) => {
+      const hasIt = await real.sh(id, 'cat /proc/net/if_inet6 2>/dev/null | grep -c " lo$" || true', keys.ada)
+      if (Number(hasIt) === 0) skip('this sandbox has no IPv6')
+      const start = 'python3 -u -m http.server --bind ::1 3001 > six.log 2>&1 & until grep -q Serving six.log; do sleep 0.02; done'
+      await real.sh(id, start, keys.ada)
+      expect((await ask(real, path('/six.log', 3001), { headers: bearer() })).text).toContain('Serving')
     })
 
     test('a page of another site is told apart by the app', async () => {

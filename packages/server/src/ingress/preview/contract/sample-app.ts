@@ -121,6 +121,8 @@ class App(BaseHTTPRequestHandler):
             return self.until_left(name)
         if path == '/wait':
             return self.until_left(name)
+        if path == '/refuse-unread':
+            return self.raw(b'HTTP/1.1 413 Too Large\r\ncontent-length: 8\r\n\r\ntoo much')
         if path == '/die-in-pieces':
             return self.raw(b'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n')
         if path == '/die-before-its-length':
