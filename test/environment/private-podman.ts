@@ -24,7 +24,12 @@ export async function startPrivatePodman(directory: string): Promise<string> {
   // Without systemd neither its cgroups nor its journal are there.
   const host = existsSync('/run/systemd/system') ? [] : ['--cgroup-manager', 'cgroupfs', '--events-backend', 'file']
   const args = [...places, ...runtimeArgs, ...host, ...networkArgs, 'system', 'service', '--time', '0', `unix://${socket}`]
-  await startDaemon(findProgram('podman') ?? '', args, { logPath: join(directory, 'podman.log'), isReady: () => engineAnswers(socket) })
+  await startDaemon(findProgram('podman') ?? '', args, {
+    logPath: join(directory, 'podman.log'),
+    // Images that are sent to it are written down first, and Podman 4.3 leaves them lying: 80 MB of /var/tmp with every run.
+    env: { TMPDIR: directory },
+    isReady: () => engineAnswers(socket),
+  })
   return socket
 }
 
