@@ -14,6 +14,7 @@ import { unobserved } from '../../telemetry/observations.ts'
 import type { RequestObserver } from '../../telemetry/observations.ts'
 import type { Direct, Upgrade } from '../http-listener.ts'
 import { problemReply } from '../rest/problems.ts'
+import { answersTold } from '../rest/request-observation.ts'
 import type { RequestFacts } from '../rest/request-observation.ts'
 import { earlyBytes } from '../sockets/early-bytes.ts'
 import { refuseUpgrade } from '../sockets/refusal.ts'
@@ -52,6 +53,7 @@ interface Visit {
 export function previewDoor(needs: PreviewDoorNeeds): PreviewDoor {
   const { addresses, log, observer = unobserved } = needs
   const entrance = previewEntrance(needs)
+  const tell = answersTold(observer, log)
   const upgraded = new Set<Duplex>()
   let isClosing = false
 
@@ -61,14 +63,7 @@ export function previewDoor(needs: PreviewDoorNeeds): PreviewDoor {
     const { requestId } = facts
     return {
       ...{ requestId, facts },
-      answered(status) {
-        const durationMs = performance.now() - since
-        observer.requestAnswered(facts.route, method, status, durationMs / 1000)
-        log[status >= 500 ? 'info' : 'debug']('request-answered', {
-          ...{ request_id: requestId, method, route: facts.route, status },
-          ...{ duration_ms: Math.round(durationMs * 1000) / 1000, key: facts.keyId },
-        })
-      },
+      answered: (status) => tell(method, since, facts, status),
     }
   }
 

@@ -28,6 +28,25 @@ interface Environment {
   readonly Variables: { requestId: string; facts: RequestFacts }
 }
 
+/** Tells of one answer: `since` is when its request came. */
+export type TellAnswer = (method: string, since: number, facts: RequestFacts, status: number, traceId?: string | null) => void
+
+export function answersTold({ requestAnswered }: Pick<RequestObserver, 'requestAnswered'>, log: Log): TellAnswer {
+  return (method, since, { route, keyId, requestId }, status, traceId = null) => {
+    const durationMs = performance.now() - since
+    requestAnswered(route, method, status, durationMs / 1000)
+    log[status >= 500 ? 'info' : 'debug']('request-answered', {
+      request_id: requestId,
+      method,
+      route,
+      status,
+      duration_ms: Math.round(durationMs * 1000) / 1000,
+      key: keyId,
+      ...(traceId === null ? {} : { trace_id: traceId }),
+    })
+  }
+}
+
 /** One request, from its first word to the status of its answer. */
 export type ObserveRequest = (
   method: string,
@@ -36,24 +55,14 @@ export type ObserveRequest = (
   answer: () => Promise<number>,
 ) => Promise<void>
 
-export function requestObservation({ requestAnswered, tracing }: RequestsObserver, log: Log): ObserveRequest {
+export function requestObservation({ tracing, ...observer }: RequestsObserver, log: Log): ObserveRequest {
+  const tell = answersTold(observer, log)
   return (method, header, facts, answer) => {
     const since = performance.now()
     return tracing.request(method, remoteSpanOf(header('traceparent')), async ({ traceId, answered }) => {
       const status = await answer()
-      const { route, keyId, requestId } = facts
-      const durationMs = performance.now() - since
-      answered(route, status)
-      requestAnswered(route, method, status, durationMs / 1000)
-      log[status >= 500 ? 'info' : 'debug']('request-answered', {
-        request_id: requestId,
-        method,
-        route,
-        status,
-        duration_ms: Math.round(durationMs * 1000) / 1000,
-        key: keyId,
-        ...(traceId === null ? {} : { trace_id: traceId }),
-      })
+      answered(facts.route, status)
+      tell(method, since, facts, status, traceId)
     })
   }
 }

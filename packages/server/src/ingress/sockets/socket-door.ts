@@ -21,6 +21,7 @@ import type { DoorNeeds } from '../rest/door.ts'
 import { entering } from '../rest/entering.ts'
 import type { EnteringNeeds, Knock } from '../rest/entering.ts'
 import { loggedProblem, problemReply } from '../rest/problems.ts'
+import { answersTold } from '../rest/request-observation.ts'
 import type { RequestFacts } from '../rest/request-observation.ts'
 import { earlyBytes } from './early-bytes.ts'
 import type { EarlyBytes } from './early-bytes.ts'
@@ -53,6 +54,7 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
   const { rows, reads, checkHost, allowedOrigins, log, observer = unobserved } = needs
   const { pingEveryMs = PING_EVERY_MS, recheckEveryMs = RECHECK_EVERY_MS } = needs
   const { enter, comeIn } = entering(needs)
+  const tell = answersTold(observer, log)
   checkSockets(rows)
   const servers = new Map(rows.map((row) => [row, webSocketServer(row)]))
   const open = createOpenSockets({ pingEveryMs, recheckEveryMs, streamOpened: observer.streamOpened })
@@ -100,14 +102,7 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
       const since = performance.now()
       const facts: RequestFacts = { route: null, keyId: null, requestId }
       const { method = '' } = request
-      const answered = (status: number) => {
-        const durationMs = performance.now() - since
-        observer.requestAnswered(facts.route, method, status, durationMs / 1000)
-        log[status >= 500 ? 'info' : 'debug']('request-answered', {
-          ...{ request_id: requestId, method, route: facts.route, status },
-          ...{ duration_ms: Math.round(durationMs * 1000) / 1000, key: facts.keyId },
-        })
-      }
+      const answered = (status: number) => tell(method, since, facts, status)
       admitted(request, early, facts).then(
         () => answered(101),
         (error: unknown) => {
