@@ -98,7 +98,7 @@ export function bodyBytes(body: Draft['body']): Uint8Array | null {
 }
 
 /** References stay readable; half a surrogate pair has no encoding, and is sent as what stands for it. */
-function encoded(text: string): string {
+export function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll('%40%40', '@@')
 }
 

@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import type { Attempt, Header } from './attempt.ts'
-import { attemptOf } from './draft.ts'
+import { attemptOf, encoded } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { BODIES, CONTENT_TYPES, GARBAGE, HEADER_NAMES, IDS, METHODS, QUERIES, RANGES, VERSIONS } from './hostile-parts.ts'
 
@@ -80,6 +80,6 @@ function withId(draft: Draft, id: string, which: number): Attempt {
   const chosen = places[which % Math.max(places.length, 1)]
   const query = attempt.target.includes('?') ? attempt.target.slice(attempt.target.indexOf('?')) : ''
   const path = chosen === undefined ? `${draft.operation.path}/${id}` : draft.operation.path.replace(chosen, id)
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => draft.params[name] ?? '')
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encoded(draft.params[name] ?? ''))
   return { ...attempt, target: `${filled}${query}`, isAstray: true }
 }
