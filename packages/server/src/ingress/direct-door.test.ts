@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { HoldfastError } from '@holdfast/protocol'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { hostCheck } from '../access/listen-address.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Caller } from '../sessions/caller.ts'
@@ -16,7 +16,7 @@ import { listen } from './http-listener.ts'
 import type { HttpListener } from './http-listener.ts'
 
 let listener: HttpListener
-let handle: (call: DirectCall) => Promise<DirectAnswer>
+let handle: (call: DirectCall<'POST' | 'GET'>) => Promise<DirectAnswer>
 let seen: unknown[]
 let lines: string[]
 
@@ -168,6 +168,23 @@ test('whoever leaves is known to have left, and whoever was answered is not', as
   }
   await (await ask({ headers: { connection: 'close' } })).text()
   expect(answered).toMatchObject({ aborted: false })
+})
+
+test('what breaks because its client left is no failure of the server', async () => {
+  const broken = Promise.withResolvers<void>()
+  handle = async ({ signal }) => {
+    came.resolve()
+    await once(signal, 'abort')
+    broken.resolve()
+    throw new Error('nobody is there')
+  }
+  const came = Promise.withResolvers<void>()
+  const socket = await rawly('Authorization: Bearer good', '', '')
+  await came.promise
+  socket.destroy()
+  await broken.promise
+  await vi.waitFor(() => expect(lines.join('')).toContain('request-answered'))
+  expect(lines.join('')).not.toContain('request-failed')
 })
 
 test('an answer that goes on is sent as it comes', async () => {

@@ -19,6 +19,7 @@ import { loggedProblem, problemReply } from './rest/problems.ts'
 import { requestObservation } from './rest/request-observation.ts'
 import type { RequestFacts } from './rest/request-observation.ts'
 import type { Entered, Visit } from './rest/route.ts'
+import { unlessLeft } from './rest/unless-left.ts'
 import { sendStream } from './send-stream.ts'
 
 /** An answer that is there as a whole. */
@@ -32,8 +33,8 @@ export interface WholeAnswer {
 export type DirectAnswer = WholeAnswer | Response
 
 /** One that came in. */
-export interface DirectCall extends Visit, Entered {
-  readonly method: string
+export interface DirectCall<M extends string> extends Visit, Entered {
+  readonly method: M
   /** As it was sent, from the path on. */
   readonly url: string
   readonly headers: IncomingMessage['headers']
@@ -41,16 +42,18 @@ export interface DirectCall extends Visit, Entered {
   wholeBody(limitBytes: number): Promise<Buffer>
 }
 
-export interface DirectDoorNeeds extends Omit<DoorNeeds, 'routes' | 'idempotency'> {
+export type DirectEntrance = Omit<DoorNeeds, 'routes' | 'idempotency'>
+
+export interface DirectDoorNeeds<M extends string> extends DirectEntrance {
   /** The template of its address, for what is counted. */
   readonly path: string
-  readonly methods: readonly string[]
-  handle(call: DirectCall): Promise<DirectAnswer>
+  readonly methods: readonly M[]
+  handle(call: DirectCall<M>): Promise<DirectAnswer>
 }
 
 export type DirectDoor = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
-export function directDoor(needs: DirectDoorNeeds): DirectDoor {
+export function directDoor<M extends string>(needs: DirectDoorNeeds<M>): DirectDoor {
   const { path, methods, handle, checkHost, allowedOrigins, log, observer = unobserved } = needs
   const { enter, comeIn } = entering(needs)
   const { headersFor, preflight } = cors(allowedOrigins)
@@ -58,17 +61,18 @@ export function directDoor(needs: DirectDoorNeeds): DirectDoor {
   const allow = methods.join(', ')
 
   async function answerTo(incoming: IncomingMessage, facts: RequestFacts, signal: AbortSignal): Promise<DirectAnswer> {
-    const { method = '', url = '/', headers, socket } = incoming
+    const { method: said = '', url = '/', headers, socket } = incoming
     const { requestId } = facts
     const header = (name: string) => textOf(headers[name])
     checkHost(headers.host)
     checkOrigin(headers.origin, headers.host, allowedOrigins)
-    const preflown = preflight(method, header)
+    const preflown = preflight(said, header)
     if (preflown !== null) return { status: 204, headers: preflown, text: '' }
     facts.route = path
     const knock = { header, peer: socket.remoteAddress, facts }
     const { principal, caller } = await comeIn(knock)
-    if (!methods.includes(method)) throw new HoldfastError('method_not_allowed', `${path} has no method ${method.slice(0, 32)}`, { allow })
+    const method = methods.find((known) => known === said)
+    if (method === undefined) throw new HoldfastError('method_not_allowed', `${path} has no method ${said.slice(0, 32)}`, { allow })
     return handle({
       ...{ requestId, signal, header, method, url, headers, principal, caller, streamOpened: observer.streamOpened },
       problemOf: (error) => loggedProblem(error, requestId, log),
@@ -100,7 +104,7 @@ export function directDoor(needs: DirectDoorNeeds): DirectDoor {
     const left = new AbortController()
     outgoing.once('close', () => void (outgoing.writableFinished || left.abort()))
     const answered = async () => {
-      const answer = await answerTo(incoming, facts, left.signal).catch((error: unknown) => refused(error, facts))
+      const answer = await answerTo(incoming, facts, left.signal).catch((error: unknown) => refused(unlessLeft(error, left.signal), facts))
       send(answer, incoming, outgoing)
       return answer.status
     }

@@ -5,7 +5,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { directDoor } from '../direct-door.ts'
-import type { DirectDoor, DirectDoorNeeds } from '../direct-door.ts'
+import type { DirectDoor, DirectEntrance } from '../direct-door.ts'
 import type { Entered } from '../rest/route.ts'
 import type { McpGateway } from './gateway.ts'
 import type { GatewayTarget, GatewayVisit } from './http/gateway-visit.ts'
@@ -22,7 +22,7 @@ export interface GatewayAsked extends Entered {
   readonly conversation: Conversation
 }
 
-export interface GatewayServerNeeds extends Omit<DirectDoorNeeds, 'path' | 'methods' | 'handle'> {
+export interface GatewayServerNeeds extends DirectEntrance {
   readonly gateway: McpGateway
   /** Throws `not_found` for a server that this one may not see. */
   targetOf(asked: GatewayAsked): Promise<GatewayTarget>
@@ -39,8 +39,7 @@ export function mcpGatewayServer({ gateway, targetOf, ...door }: GatewayServerNe
       const [, server = '', search = ''] = ADDRESS.exec(url) ?? []
       if (!NAME.test(server)) throw unnamed(server)
       const conversation = conversationOf(search, headers)
-      const method = METHODS.find((known) => known === call.method) ?? 'GET'
-      return gateway.handle({ ...call, method }, () => targetOf({ server, conversation, principal, caller }))
+      return gateway.handle(call, () => targetOf({ server, conversation, principal, caller }))
     },
   })
 }

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol'
 import { randomId } from '../../home/random-id.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { unobserved } from '../../telemetry/observations.ts'
@@ -16,6 +16,7 @@ import type { Direct, Upgrade } from '../http-listener.ts'
 import { problemReply } from '../rest/problems.ts'
 import { answersTold } from '../rest/request-observation.ts'
 import type { RequestFacts } from '../rest/request-observation.ts'
+import { unlessLeft } from '../rest/unless-left.ts'
 import { earlyBytes } from '../sockets/early-bytes.ts'
 import { refuseUpgrade } from '../sockets/refusal.ts'
 import { exchange } from './exchange.ts'
@@ -141,10 +142,4 @@ export function previewDoor(needs: PreviewDoorNeeds): PreviewDoor {
       for (const connection of upgraded) connection.destroy()
     },
   }
-}
-
-/** What fails because the client has left is no bug. */
-function unlessLeft(error: unknown, left: AbortSignal): unknown {
-  if (isHoldfastError(error) || !left.aborted) return error
-  return new HoldfastError('request_cancelled', 'the caller left before the answer', {}, { cause: error })
 }

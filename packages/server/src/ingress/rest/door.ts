@@ -7,7 +7,7 @@
  * looked at), how often its holder asks, the right where it does not depend on a session, the path and the query, the body up to its limit,
  * If-Match, the Idempotency-Key; then the handler. What is public is not counted: it is answered from memory.
  */
-import { ERRORS, HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol'
 import { Hono } from 'hono'
 import type { Context } from 'hono'
 import { authorize } from '../../access/authorize.ts'
@@ -29,6 +29,7 @@ import { observedRequests } from './request-observation.ts'
 import type { RequestFacts, RequestsObserver } from './request-observation.ts'
 import type { Entered, Prepared, Reply, Route, Visit } from './route.ts'
 import { checkRoutes } from './route-table.ts'
+import { unlessLeft } from './unless-left.ts'
 import { ifMatchOf } from './versions.ts'
 
 const QUERY = /^[^?#]*\?([^#]*)/
@@ -90,7 +91,7 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
     }
     const prepared = route.prepare(raw, visit, entered)
     const key = idempotencyKeyOf(route, c.req.header('idempotency-key'))
-    if (key === undefined || entered === null) return responseOf(await unlessLeft(prepared.perform, visit), requestId)
+    if (key === undefined || entered === null) return responseOf(await performed(prepared, visit), requestId)
     if (wantsEvents(visit))
       throw new HoldfastError('invalid_request', 'Idempotency-Key: a stream cannot be repeated; ask for JSON, or leave it out')
     const { principal } = entered
@@ -108,7 +109,7 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   /** Failures too are answers that can be repeated. */
   async function settled(prepared: Prepared, visit: Visit) {
     try {
-      const reply = await unlessLeft(prepared.perform, visit)
+      const reply = await performed(prepared, visit)
       if (reply instanceof Response) throw new TypeError('a stream cannot be repeated')
       return reply
     } catch (error) {
@@ -162,14 +163,11 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   }
 }
 
-/** What fails because the client has left is no bug. */
-async function unlessLeft(perform: Prepared['perform'], { signal }: Visit): Promise<Reply | Response> {
+async function performed({ perform }: Prepared, { signal }: Visit): Promise<Reply | Response> {
   try {
     return await perform()
   } catch (error) {
-    // A refusal is one all the same; what broke because it was left is not.
-    if (!signal.aborted || (isHoldfastError(error) && ERRORS[error.code].status < 500)) throw error
-    throw new HoldfastError('request_cancelled', 'the caller left before the answer', {}, { cause: error })
+    throw unlessLeft(error, signal)
   }
 }
 

@@ -61,17 +61,10 @@ export function placesOf({ sessions, pipelines, mounts, recent }: PlacesNeeds): 
 
   async function conversation(server: McpServer, { caller, target }: Asking, signal: AbortSignal): Promise<SessionRow> {
     if (target === null) throw unnamed('session', `the MCP server ${JSON.stringify(server.name)} runs in a conversation's box; name it`)
-    if ('id' in target) {
-      const { id } = target
-      const session = await recent.recall(nameOf(caller, [id]), () => reads.open(caller, 'exec', id))
-      await reads.allow(caller, 'exec', session)
-      return session
-    }
-    const owner = target.owner ?? caller.owner
-    const { key, wish } = target
-    const find = () => getOrCreate(server, caller, target, signal)
-    const name = nameOf(caller, [owner, key.keyHash, wish.profile, wish.pipeline, server.tenantId, server.name, server.updatedAt])
-    const session = caller.mayCreate(owner, target.ownerGroup ?? null) ? await recent.recall(name, find) : await find()
+    const find = () => ('id' in target ? reads.open(caller, 'exec', target.id) : getOrCreate(server, caller, target, signal))
+    // Who may not make one is told so each time.
+    const mayRecall = 'id' in target || caller.mayCreate(target.owner ?? caller.owner, target.ownerGroup ?? null)
+    const session = mayRecall ? await recent.recall(nameOf(server, caller, target), find) : await find()
     await reads.allow(caller, 'exec', session)
     return session
   }
@@ -101,9 +94,9 @@ export function placesOf({ sessions, pipelines, mounts, recent }: PlacesNeeds): 
   }
 }
 
-/** What this caller can see by it is the same for all with this name. */
-function nameOf({ owner, visibility }: Caller, words: readonly (string | number | undefined)[]): string {
-  return JSON.stringify([owner, visibility.tenantId, visibility.owner, visibility.groups, ...words])
+/** Whoever asks by the same name finds the same, and what the server needs of a session is compared with the same wish. */
+function nameOf({ tenantId, name, updatedAt }: McpServer, { owner, visibility }: Caller, target: Target): string {
+  return JSON.stringify([tenantId, name, updatedAt, owner, visibility, target])
 }
 
 /** Whoever may run commands of its own may use what runs for all. */
