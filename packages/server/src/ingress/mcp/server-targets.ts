@@ -10,7 +10,6 @@ import { askedFor } from '../rest/mcp-conversation.ts'
 import type { KeyNeeds } from '../rest/session-requests.ts'
 import type { GatewayServerNeeds } from './gateway-server.ts'
 import type { NamedServer, ServerToolsNeeds } from './gateway-tools.ts'
-import type { Conversation } from './our-tools/conversation.ts'
 
 export interface ServerTargetsNeeds extends KeyNeeds {
   readonly servers: McpServers
@@ -19,13 +18,7 @@ export interface ServerTargetsNeeds extends KeyNeeds {
 
 export interface ServerTargets extends Pick<GatewayServerNeeds, 'targetOf'>, Pick<ServerToolsNeeds, 'servers'> {}
 
-interface Meant extends ReturnType<typeof askedFor> {
-  /** Names the conversation. */
-  readonly where: string | null
-}
-
 export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): ServerTargets {
-  const meant = new WeakMap<Conversation, Meant>()
   const opening =
     (request: OpenRequest): NamedServer['open'] =>
     async (signal, tries) => {
@@ -33,23 +26,13 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       return { server: shared, tools: server.config.tools, recheck: () => runs.recheck(run, request.caller) }
     }
 
-  /** The same words mean the same: the hash of a key is not made for each call. */
-  function meantBy(conversation: Conversation): Meant {
-    const known = meant.get(conversation)
-    if (known !== undefined) return known
-    const asked = askedFor(conversation, rules)
-    const { target } = asked
-    const found = { ...asked, where: target === null ? null : 'id' in target ? target.id : target.key.keyHash }
-    meant.set(conversation, found)
-    return found
-  }
-
   return {
     async targetOf({ server: name, conversation, principal, caller }) {
       const { tenantId, subject } = principal
       // Asked before anything is begun, so that whoever may not see it is told so like everywhere else.
       const known = await servers.recall(tenantId, name)
-      const { target, pipeline, where } = meantBy(conversation)
+      const { target, pipeline } = askedFor(conversation, rules)
+      const where = target === null ? null : 'id' in target ? target.id : target.key.keyHash
       const open = opening({ caller, name, target, pipeline, known })
       return {
         visitor: JSON.stringify([tenantId, subject]),
