@@ -35,7 +35,8 @@ export function recentSessions({ listeners, clock }: RecentSessionsNeeds): Recen
   const stopCounting = listeners.listenToAll(() => void (told += 1))
 
   function remember(key: string, session: SessionRow, since: number): void {
-    for (const [, oldest] of recent) if (recent.size >= MAXIMUM) oldest.forget()
+    const [oldest] = recent.values()
+    if (recent.size >= MAXIMUM) oldest?.forget()
     const forget = () => {
       stop()
       if (recent.get(key) === found) recent.delete(key)
