@@ -4,8 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { AuditPage, AuditQuery, AuditVerdict, VerifyAuditBody } from '@holdfast/protocol'
-import type { AuditProblem } from '../../sessions/audit/check-place.ts'
-import { verifyAudit } from '../../sessions/audit/verify.ts'
+import { createAuditVerifier } from '../../sessions/audit/audit-verifier.ts'
 import type { Store } from '../../store/store.ts'
 import { listAudit } from '../../store/tables/audit.ts'
 import { auditView } from './audit-view.ts'
@@ -13,9 +12,8 @@ import type { Pages } from './page-tokens.ts'
 import { json, route } from './route.ts'
 import type { Route } from './route.ts'
 
-const SHOWN_PROBLEMS = 100
-
 export function auditRoutes({ store, pages }: { readonly store: Store; readonly pages: Pages }): readonly Route[] {
+  const verifier = createAuditVerifier({ store })
   return [
     route({
       method: 'GET',
@@ -57,9 +55,8 @@ export function auditRoutes({ store, pages }: { readonly store: Store; readonly 
       errors: ['forbidden', 'request_cancelled'],
       isRepeatable: true,
       async handle({ body, signal }) {
-        const items: AuditProblem[] = []
-        const report = (problem: AuditProblem) => void (items.length < SHOWN_PROBLEMS && items.push(problem))
-        return { status: 200, body: { ...(await verifyAudit({ store, report, known: body.known, signal })), items } }
+        const { items, ...summary } = await verifier.verify(body.known, signal)
+        return { status: 200, body: { ...summary, items: [...items] } }
       },
     }),
   ]

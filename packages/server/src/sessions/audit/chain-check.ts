@@ -3,9 +3,10 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Sql } from '../../store/store.ts'
 import { hashAt, seqOfHash, storedHead } from '../../store/tables/audit.ts'
-import type { AuditRow, FoundAudit } from '../../store/tables/audit.ts'
+import type { AuditRow, FoundAudit, HashSearch } from '../../store/tables/audit.ts'
 import { anchorIn, findAnchor } from './anchors.ts'
 import { hashOf, NO_HASH } from './chain.ts'
 import { checkPlace } from './check-place.ts'
@@ -28,7 +29,8 @@ interface Last {
   readonly hash: string | null
 }
 
-export function chainCheck(report: Report): ChainCheck {
+/** `searchStep`: how many records a search for a hash reads before the event loop runs again. */
+export function chainCheck(report: Report, searchStep: number): ChainCheck {
   let last: Last | null = null
   let chains = 0
 
@@ -45,7 +47,7 @@ export function chainCheck(report: Report): ChainCheck {
       if (last !== null && last.chain !== found.chain) await end(sql)
       if (last === null) chains += 1
       const before: Last = last ?? (await beginOf(sql, found))
-      const isWhole = await checkRecord(sql, before, found, report)
+      const isWhole = await checkRecord(sql, before, found, report, searchStep)
       last = { ...before, seq: found.seq, hash: isWhole ? (found.row?.hash ?? null) : null }
     },
   }
@@ -60,7 +62,7 @@ async function beginOf(sql: Sql, { chain, seq, row }: FoundAudit): Promise<Last>
 }
 
 /** `false` when the record itself is not as it was written: what follows is not to be blamed for it. */
-async function checkRecord(sql: Sql, before: Last, { chain, seq, row }: FoundAudit, report: Report): Promise<boolean> {
+async function checkRecord(sql: Sql, before: Last, { chain, seq, row }: FoundAudit, report: Report, searchStep: number): Promise<boolean> {
   const follows = seq === before.seq + 1
   if (!follows) report({ kind: 'missing', chain, seq: before.seq + 1, message: `gone, and all before ${seq}` })
   if (row === null) {
@@ -69,7 +71,7 @@ async function checkRecord(sql: Sql, before: Last, { chain, seq, row }: FoundAud
   }
   const isWhole = hashOf(row) === row.hash
   if (!isWhole) {
-    const isMoved = await isWholeElsewhere(sql, row)
+    const isMoved = await isWholeElsewhere(sql, row, searchStep)
     const message = isMoved ? 'stands at another place than it was written to' : 'its content does not fit its hash'
     report({ kind: isMoved ? 'reordered' : 'changed', chain, seq, message })
   } else if (follows && before.hash !== null && row.previous !== before.hash) {
@@ -81,9 +83,20 @@ async function checkRecord(sql: Sql, before: Last, { chain, seq, row }: FoundAud
 }
 
 /** Tries the places that its own word about the record before it points to. */
-async function isWholeElsewhere(sql: Sql, row: AuditRow): Promise<boolean> {
-  const previous = await seqOfHash(sql, row.chain, row.previous)
+async function isWholeElsewhere(sql: Sql, row: AuditRow, searchStep: number): Promise<boolean> {
+  const previous = await findHash(sql, row, searchStep)
   return [1, previous ?? 0, (previous ?? 0) + 1].some((seq) => hashOf({ ...row, seq }) === row.hash)
+}
+
+/** Where the chain has the record whose hash `previous` names; reads the chain in steps. */
+async function findHash(sql: Sql, { chain, previous }: AuditRow, searchStep: number): Promise<number | null> {
+  let after: number | null = null
+  for (;;) {
+    const step: HashSearch = await seqOfHash(sql, chain, previous, after, searchStep)
+    if (step.found !== null || step.next === null) return step.found
+    after = step.next
+    await setImmediate()
+  }
 }
 
 async function checkEnd(sql: Sql, { tenantId, chain, seq, hash }: Last, report: Report): Promise<void> {

@@ -97,10 +97,20 @@ export async function hashAt(sql: Sql, chain: string, seq: number): Promise<stri
   return row === undefined ? null : String(row['hash'])
 }
 
-/** Where in a chain a hash stands. Reads the chain: only for what is wrong already. */
-export async function seqOfHash(sql: Sql, chain: string, hash: string): Promise<number | null> {
-  const row = await sql.get('SELECT seq FROM audit WHERE chain = ? AND hash = ? LIMIT 1', chain, hash)
-  return row === undefined ? null : Number(row['seq'])
+export interface HashSearch {
+  /** Where the hash stands in the chain; `null`: not in this step. */
+  readonly found: number | null
+  /** Where the next step begins; `null`: this was the last one. */
+  readonly next: number | null
+}
+
+/** One step of a search through a chain that has no index for it: reads `limit` records after `after`, or from the beginning. */
+export async function seqOfHash(sql: Sql, chain: string, hash: string, after: number | null, limit: number): Promise<HashSearch> {
+  const [from, values] = after === null ? ['', [chain]] : ['AND seq > ?', [chain, after]]
+  const rows = await sql.all(`SELECT seq, hash FROM audit WHERE chain = ? ${from} ORDER BY seq LIMIT ?`, ...values, limit)
+  const found = rows.find((row) => row['hash'] === hash)
+  const last = rows.length < limit ? undefined : rows.at(-1)
+  return { found: found === undefined ? null : Number(found['seq']), next: last === undefined ? null : Number(last['seq']) }
 }
 
 export interface StoredHead {
@@ -121,15 +131,21 @@ export async function storedHead(sql: Sql, tenantId: string, chain: string): Pro
   return { seq: Number(row['audit_seq']), hash: String(row['audit_hash']), isClosed }
 }
 
-/** Sessions and tenants whose row speaks of records, and that have none: in the order of their ids. */
-export async function rowsWithoutAudit(sql: Sql, table: 'sessions' | 'tenants', after: string, limit: number): Promise<readonly string[]> {
+export interface AuditedRow {
+  readonly id: string
+  /** The row names an audit head, and the chain has no record. */
+  readonly hasVanished: boolean
+}
+
+/** Sessions or tenants after an id, in the order of their ids: the cost is bounded by `limit`, however few chains have vanished. */
+export async function auditedRows(sql: Sql, table: 'sessions' | 'tenants', after: string, limit: number): Promise<readonly AuditedRow[]> {
   const rows = await sql.all(
-    `SELECT id FROM ${table} WHERE id > ? AND audit_seq <> 0 AND NOT EXISTS (SELECT 1 FROM audit WHERE chain = ${table}.id)
-      ORDER BY id LIMIT ?`,
+    `SELECT id, CASE WHEN audit_seq <> 0 AND NOT EXISTS (SELECT 1 FROM audit WHERE chain = ${table}.id) THEN 1 ELSE 0 END AS has_vanished
+      FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`,
     after,
     limit,
   )
-  return rows.map((row) => String(row['id']))
+  return rows.map((row) => ({ id: String(row['id']), hasVanished: Number(row['has_vanished']) === 1 }))
 }
 
 /** Removes up to `limit` records of a chain, from its beginning; gives how many. */
