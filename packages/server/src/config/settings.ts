@@ -247,7 +247,7 @@ export const SETTINGS = {
   'sessions.takeover_seconds': {
     schema: seconds,
     fallback: 300,
-    help: 'A server that is silent for so long loses its sessions to another one on the same database.',
+    help: 'A server that has not renewed its lease for so long loses its sessions to another one on the same database.',
   },
   'scopes.default': { schema: text('must be a scope').nullable(), fallback: null, help: 'The scope of requests that name none; chat.' },
   'scopes.forced': {

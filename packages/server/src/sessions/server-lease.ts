@@ -1,10 +1,8 @@
 /**
- * The promise of a server to be there, renewed while it lives.
+ * The server's lease in the database, renewed while the server runs.
  *
- * ingress → access → policy → [sessions] → sandboxes → guest → result
- *
- * A session names the server that hosts it, and only that one moves it. Another server may take it over once the promise has
- * been broken for long enough, so that two never make a sandbox for one session.
+ * A session names the server that hosts it, and only that server moves it. Another server may take the session over once the host's lease has
+ * expired. A server grants itself `takeoverMs` with every renewal, so a killed server loses its sessions at most that long after its end.
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { Store } from '../store/store.ts'
@@ -14,13 +12,16 @@ import { errorText } from '../telemetry/log.ts'
 import type { Log } from '../telemetry/log.ts'
 
 const RENEW_EVERY_MS = 10_000
-const ALIVE_MS = 30_000
+/** Several renewals may fail before the lease expires, however short it is. */
+const RENEWALS_PER_LEASE = 5
+/** Before every time that a lease can hold: no lease has expired. */
+const NEVER = 0
 
 export interface ServerLease {
   readonly serverId: string
   /** Whether this server hosts the session, or may take it over now. Throws `session_elsewhere` while another one does. */
   claimOn(session: SessionRow): Promise<'mine' | 'may-take-over'>
-  /** What a server hosted whose promise ended before this time may be taken over. */
+  /** Sessions of a server whose lease expired before this time may be taken over. */
   deadBefore(): number
   stop(): void
 }
@@ -31,22 +32,40 @@ export interface ServerLeaseNeeds {
   /** Where other servers and their callers reach this one. */
   readonly url: string | null
   readonly clock: () => number
-  /** How long after a server's promise ended its sessions may be taken over. */
+  /** How long after this server's last renewal its sessions may be taken over. */
   readonly takeoverMs: number
   readonly log: Log
 }
 
-/** Resolves once the promise is given. */
+/** Resolves once the lease is stored. */
 export async function holdServerLease(needs: ServerLeaseNeeds): Promise<ServerLease> {
   const { store, serverId, url, clock, takeoverMs, log } = needs
-  const renew = () =>
-    store.write((transaction) => renewServer(transaction, { id: serverId, url, now: clock(), aliveUntil: clock() + ALIVE_MS }))
+  const renewMs = Math.min(RENEW_EVERY_MS, takeoverMs / RENEWALS_PER_LEASE)
+  /** Monotonic, like `renewedAt`: the end of the last gap in this server's own renewals; `null`: there was none. */
+  let gapEndedAt: number | null = null
+  let renewedAt: number | null = null
+
+  async function renew(): Promise<void> {
+    await store.write((transaction) => renewServer(transaction, { id: serverId, url, now: clock(), aliveUntil: clock() + takeoverMs }))
+    const now = performance.now()
+    if (renewedAt !== null && now - renewedAt > 2 * renewMs) gapEndedAt = now
+    renewedAt = now
+  }
+
   await renew()
   const timer = setInterval(() => {
     renew().catch((error: unknown) => log.warn('server-lease-not-renewed', { error: errorText(error) }))
-  }, RENEW_EVERY_MS)
+  }, renewMs)
   timer.unref()
-  const deadBefore = () => clock() - takeoverMs
+
+  /** While the database was out of reach here, other servers could not renew either: their silence counts from its return. */
+  function deadBefore(): number {
+    const now = performance.now()
+    const isInGap = renewedAt !== null && now - renewedAt > 2 * renewMs
+    const isAfterGap = gapEndedAt !== null && now - gapEndedAt < takeoverMs
+    return isInGap || isAfterGap ? NEVER : clock()
+  }
+
   return {
     serverId,
     deadBefore,
