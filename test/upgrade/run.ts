@@ -31,7 +31,7 @@ for line in sys.stdin:
         result = {'tools': [{'name': 'pid', 'inputSchema': {'type': 'object'}}]}
     elif message['method'] == 'tools/call':
         result = {'content': [{'type': 'text', 'text': str(os.getpid()) + ' ' + os.environ['SECRET']}]}
-    print(json.dumps({'jsonrpc': '2.0', 'id': message.id, 'result': result}), flush=True)
+    print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'result': result}), flush=True)
 `
 
 interface Server {
