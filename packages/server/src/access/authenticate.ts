@@ -57,7 +57,7 @@ const ADMIN: Omit<Principal, 'keyId'> = {
 export function createAuthenticator({ adminKey, keys, tenants, verifyToken = null }: AuthenticatorNeeds): AuthenticateRequest {
   async function holderOf(credentials: Credentials): Promise<Principal> {
     if (adminKey === null) return { ...ADMIN, keyId: null }
-    const candidate = credentials.apiKey ?? bearerToken(credentials.authorization)
+    const candidate = candidateOf(credentials)
     if (candidate === undefined) throw refusal('this address needs an API key and the request has none', 'no-credentials')
     if (adminKey.matches(candidate)) return { ...ADMIN, keyId: ADMIN_KEY_ID }
     if (verifyToken !== null && credentials.apiKey === undefined && isToken(candidate)) return verifyToken(candidate)
@@ -94,8 +94,13 @@ function speakingFor(holder: Principal, { onBehalfOf, onBehalfOfGroups }: Reques
   return { ...holder, subject, groups, role: outranks(holder.role, 'member') ? 'member' : holder.role, onBehalfOf: subject }
 }
 
+/** The key or token of a request. */
+export function candidateOf({ apiKey, authorization }: Credentials): string | undefined {
+  return apiKey ?? bearerToken(authorization)
+}
+
 /** Three parts with dots between them, which no API key has that the server made; also one without a signature, to be refused as a token. */
-function isToken(candidate: string): boolean {
+export function isToken(candidate: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(candidate)
 }
 

@@ -3,9 +3,21 @@ import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
 import { jsonLog } from '../telemetry/log.ts'
 import { createAuthenticator } from './authenticate.ts'
+import type { KeyRecord } from './keys.ts'
+import { newKey } from './key-secret.ts'
+import { refusal } from './refusal.ts'
 import { slowGuessing } from './slow-guessing.ts'
 
+/** Chosen by an operator, so it may be short enough to be guessed. */
 const KEY = 'the-key-in-the-home'
+const MADE_KEY = newKey()
+/** Three parts with dots, as a token has. */
+const TOKEN = 'header.claims.signature'
+
+const RECORD: KeyRecord = {
+  ...{ id: 'key_1', tenantId: 'tnt_a', name: 'laptop', kind: 'user', subject: 'alice', role: 'member', groups: [] },
+  ...{ createdAt: 1, createdBy: 'admin', expiresAt: null, revokedAt: null },
+}
 
 function open(rate: { readonly perSecond: number; readonly burst: number } | null = { perSecond: 1, burst: 3 }) {
   const time = { now: 1_000_000 }
@@ -19,8 +31,12 @@ function open(rate: { readonly perSecond: number; readonly burst: number } | nul
         return candidate === state.key
       },
     },
-    keys: { find: async () => null },
+    keys: { find: async (key) => (key === MADE_KEY ? RECORD : null) },
     tenants: { policyOf: async () => null },
+    async verifyToken(token) {
+      if (token !== TOKEN) throw refusal('the token is not valid', 'token-signature')
+      return { tenantId: 'tnt_a', subject: 'oidc:alice', groups: [], role: 'member', kind: 'user', keyId: 'oidc', onBehalfOf: null }
+    },
   })
   const authenticate = slowGuessing({ authenticate: inner, rate, clock: () => time.now, log: jsonLog('info', (line) => lines.push(line)) })
   const attempt = async (apiKey: string | undefined, address = '198.51.100.7') => {
@@ -41,13 +57,30 @@ function open(rate: { readonly perSecond: number; readonly burst: number } | nul
 
 const guess = (index: number) => `guess-number-${index}`
 
-test('after some failures an address is refused before its key is looked at, be it the right one', async () => {
+test('after some failures an address cannot try short keys, not even the right one', async () => {
   const { state, several, attempt, time } = open()
   expect(await several(5, guess)).toEqual(['unauthorized', 'unauthorized', 'unauthorized', 'rate_limited', 'rate_limited'])
   expect(state.looks).toBe(3)
   expect(await attempt(KEY)).toBe('rate_limited')
   time.now += 1000
   expect(await attempt(KEY)).toBe('in')
+})
+
+test('wrong keys do not lock out a good one from the same address: only failures are refused', async () => {
+  const { several, attempt, authenticate } = open()
+  await several(120, newKey)
+  expect(await attempt(MADE_KEY)).toBe('in')
+  expect(await several(3, newKey)).toEqual(['rate_limited', 'rate_limited', 'rate_limited'])
+  const from = { apiKey: undefined, address: '198.51.100.7' }
+  expect(await authenticate({ ...from, authorization: `Bearer ${TOKEN}` })).toMatchObject({ subject: 'oidc:alice' })
+  await expect(authenticate({ ...from, authorization: `Bearer ${TOKEN}s` })).rejects.toMatchObject({ code: 'rate_limited' })
+})
+
+test('keys that are refused for the rate are not counted as further failures', async () => {
+  const { several, attempt, time } = open()
+  await several(120, newKey)
+  time.now += 1000
+  expect(await attempt('wrong')).toBe('unauthorized')
 })
 
 test('it says when to come again', async () => {

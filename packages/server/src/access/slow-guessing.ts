@@ -3,14 +3,17 @@
  *
  * ingress → [access] → policy → sessions → sandboxes → guest → result
  *
- * An address with too many failures is refused before its credentials are looked at, so that it learns nothing from going on. What was good
- * from that address a while ago is looked at nevertheless: one who guesses from behind a proxy does not lock out those who share it.
+ * Keys that the server made and signed tokens cannot be guessed, so they are always verified: from an address with too many failures a good
+ * one is accepted and a wrong one is `rate_limited`. Anything else could be a short key that an operator chose. From such an address it is
+ * refused without being compared, unless it was good from there a while ago.
  */
 import { isHoldfastError } from '@holdfast/protocol'
+import type { HoldfastError } from '@holdfast/protocol'
 import type { Log } from '../telemetry/log.ts'
+import { candidateOf, isToken } from './authenticate.ts'
 import type { AuthenticateRequest, RequestCredentials } from './authenticate.ts'
 import { neighbourhood, UNKNOWN_ADDRESS } from './client-address.ts'
-import { hashKey } from './key-secret.ts'
+import { hashKey, looksLikeKey } from './key-secret.ts'
 import { rateLimited } from './rate-limits.ts'
 import { reasonOf } from './refusal.ts'
 import { tokenBuckets } from './token-buckets.ts'
@@ -45,6 +48,10 @@ export function slowGuessing({ authenticate, rate, clock, log }: SlowGuessingNee
     unlogged = 0
   }
 
+  function tooManyFailures(waitMs: number): HoldfastError {
+    return rateLimited('failed-authentication', rate ?? LOGGED, waitMs, 'too many attempts with credentials that are not valid')
+  }
+
   function remember(pair: string): void {
     known.add(pair)
     const oldest = known.keys().next()
@@ -56,17 +63,17 @@ export function slowGuessing({ authenticate, rate, clock, log }: SlowGuessingNee
     const from = neighbourhood(address)
     const hash = hashOf(credentials)
     const pair = hash === null ? null : `${hash} ${from}`
-    if (rate !== null && failures !== null && pair !== null && !known.has(pair)) {
-      const waitMs = failures.wait(from)
-      if (waitMs > 0) throw rateLimited('failed-authentication', rate, waitMs, 'too many attempts with credentials that are not valid')
-    }
+    const isKnown = pair !== null && known.has(pair)
+    const waitMs = pair === null || isKnown ? 0 : (failures?.wait(from) ?? 0)
+    if (waitMs > 0 && isGuessable(credentials)) throw tooManyFailures(waitMs)
     try {
       const principal = await authenticate(credentials)
       if (pair !== null) remember(pair)
       return principal
     } catch (error) {
       if (isHoldfastError(error, 'unauthorized')) {
-        // Nothing can be guessed with nothing.
+        if (waitMs > 0) throw tooManyFailures(waitMs)
+        // Requests without credentials do not count as failed attempts.
         if (pair !== null) {
           known.delete(pair)
           failures?.charge(from)
@@ -76,6 +83,12 @@ export function slowGuessing({ authenticate, rate, clock, log }: SlowGuessingNee
       throw error
     }
   }
+}
+
+/** Whether it could be a key that a person chose. */
+function isGuessable(credentials: RequestCredentials): boolean {
+  const candidate = candidateOf(credentials)
+  return candidate !== undefined && !looksLikeKey(candidate) && !isToken(candidate)
 }
 
 function hashOf({ apiKey, authorization }: RequestCredentials): string | null {
