@@ -26,6 +26,7 @@ const SETTLE_MS = 30_000
 /** So that a fuzz needs few sandboxes, asks as quickly as it can, and reaches nobody. */
 export const SETTINGS = {
   HOLDFAST_SESSIONS_MAX: '16',
+  HOLDFAST_SESSIONS_WHEN_FULL: 'refuse',
   HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none',
   HOLDFAST_RATE_LIMITS_FAILURES_PER_SECOND: 'none',
   HOLDFAST_WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8',

@@ -163,6 +163,8 @@ function environment(home: string, onStop: string): NodeJS.ProcessEnv {
     HOLDFAST_SESSIONS_RETENTION_SECONDS: `${TIMES.retentionMs / SECOND}`,
     HOLDFAST_SESSIONS_RECORD_SECONDS: `${TIMES.recordMs / SECOND}`,
     HOLDFAST_SESSIONS_MAX: `${MAX_SANDBOXES}`,
+    // The model knows no idle time below that of a session; places that are given up have tests of their own.
+    HOLDFAST_SESSIONS_WHEN_FULL: 'refuse',
     HOLDFAST_SESSIONS_MAX_EXECUTIONS: `${MAX_RUNNING}`,
     HOLDFAST_SESSIONS_ON_STOP: onStop,
     HOLDFAST_PACKING_MAX_SESSIONS: `${MAX_PACKED}`,

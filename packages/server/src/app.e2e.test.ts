@@ -175,7 +175,7 @@ for (const subject of subjects) {
 
     test('a sandbox without work is removed, its place is free again, and its session goes on', async () => {
       await server.close()
-      server = await start({ HOLDFAST_SESSIONS_IDLE_SECONDS: '1', HOLDFAST_SESSIONS_MAX: '1' })
+      server = await start({ HOLDFAST_SESSIONS_IDLE_SECONDS: '1', HOLDFAST_SESSIONS_MAX: '1', HOLDFAST_SESSIONS_WHEN_FULL: 'refuse' })
       await exec({ session: 'a', command: 'echo kept > note' })
       expect((await post({ session: 'b', command: 'true' })).status).toBe(429)
       await expect.poll(live, { timeout: 20_000 }).toEqual([])

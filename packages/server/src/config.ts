@@ -67,6 +67,7 @@ export interface Config {
     readonly retentionSeconds: number
     readonly recordSeconds: number
     readonly maxSandboxes: number
+    readonly whenFull: 'suspend' | 'refuse'
     readonly maxExecutions: number
     readonly terminalGraceSeconds: number
     readonly onStop: 'keep' | 'suspend'
@@ -154,6 +155,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       retentionSeconds: read('sessions.retention_seconds'),
       recordSeconds: read('sessions.record_seconds'),
       maxSandboxes: read('sessions.max'),
+      whenFull: read('sessions.when_full'),
       maxExecutions: read('sessions.max_executions'),
       terminalGraceSeconds: read('sessions.terminal_grace_seconds'),
       onStop: read('sessions.on_stop'),

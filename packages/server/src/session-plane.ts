@@ -178,6 +178,7 @@ export async function openSessionPlane({
     times: sessionTimes(config.sessions),
     packing: { maxSessions: config.packedSessions },
     maxSandboxes: config.sessions.maxSandboxes,
+    whenFull: config.sessions.whenFull,
     maxRunning: config.sessions.maxExecutions,
     terminalGraceMs: config.sessions.terminalGraceSeconds * 1000,
     onStop: config.sessions.onStop,

@@ -11,10 +11,7 @@ export const TABLE_GUARDS: readonly Guard[] = [
     [`WHERE server_id = ? AND deadline_at <= ? ORDER BY`, `WHERE server_id = ? AND deadline_at <= ? AND state <> 'suspended' ORDER BY`],
     [`WHERE server_id = ? AND state = 'closing'`, `WHERE server_id = ? AND state = 'never'`],
     ['SELECT * FROM sessions WHERE server_id = ? AND state NOT IN ${OVER}', 'SELECT * FROM sessions WHERE server_id = ?'],
-    [
-      `count(*) AS n FROM sessions WHERE server_id = ? AND state IN ('pending', 'idle', 'active')`,
-      `count(*) AS n FROM sessions WHERE server_id = ?`,
-    ],
+    [`server_id = ? AND sandbox_id IS NOT NULL AND state IN ('pending', 'idle', 'active')`, `server_id = ? AND sandbox_id IS NOT NULL`],
     ['pack_uid IS NOT NULL AND state NOT IN ${OVER}', `pack_uid IS NOT NULL AND state = 'never'`],
   ]),
   // One transaction reads and changes; only another engine or another reader meets these.

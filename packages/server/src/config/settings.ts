@@ -232,7 +232,12 @@ export const SETTINGS = {
     fallback: 30 * 86_400,
     help: 'The record of a closed session is kept for so long.',
   },
-  'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; more are refused.' },
+  'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; `sessions.when_full` says what happens to more.' },
+  'sessions.when_full': {
+    schema: z.enum(['suspend', 'refuse'], { error: 'must be suspend or refuse' }),
+    fallback: 'suspend',
+    help: 'Whether an idle session gives up its sandbox when `sessions.max` is reached and another session needs one, or that one is refused.',
+  },
   'sessions.max_executions': { schema: count, fallback: 32, help: 'Commands at one time in one session; more are refused.' },
   'sessions.terminal_grace_seconds': {
     schema: seconds,

@@ -15,6 +15,8 @@ import { noteActivity } from './lifecycle/work.ts'
 export interface Activity {
   /** Costs a map entry. */
   note(ref: SessionRef): void
+  /** When it was last noted, while that is not in the store yet. */
+  notedAt(sessionId: string): number | undefined
   /** Everything that is noted is in the store afterwards. */
   flush(): Promise<void>
 }
@@ -25,6 +27,7 @@ export function createActivity(changes: Changes, clock: () => number): Activity 
     note(ref) {
       noted.set(ref.id, { ref, at: clock() })
     },
+    notedAt: (sessionId) => noted.get(sessionId)?.at,
     async flush() {
       const taken = [...noted.values()]
       noted.clear()

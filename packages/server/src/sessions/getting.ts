@@ -24,6 +24,7 @@ import { joinPack, packRoomOf } from './packing.ts'
 import type { PackRules } from './packing.ts'
 import { placeSession } from './placement.ts'
 import type { Placement } from './placement.ts'
+import type { Places } from './places.ts'
 import type { Quotas } from './quotas.ts'
 import type { SessionReads } from './session-reads.ts'
 import { untilSession } from './waiting.ts'
@@ -66,6 +67,7 @@ export interface GettingNeeds {
   readonly listeners: EventListeners
   readonly quotas: Quotas
   readonly placement: Placement
+  readonly places: Places
   readonly packing: PackRules
   readonly times: SessionTimes & { readonly isIdleFixed: boolean }
   /** Every field of the wish, with today's defaults. */
@@ -75,7 +77,7 @@ export interface GettingNeeds {
 }
 
 export function createGetting(needs: GettingNeeds): GetOrCreate {
-  const { store, reads, changes, claiming, listeners, quotas, placement, packing, completeWish, checkWish } = needs
+  const { store, reads, changes, claiming, listeners, quotas, placement, places, packing, completeWish, checkWish } = needs
   const { isIdleFixed, ...times } = needs.times
 
   async function create(caller: Caller, request: SessionRequest): Promise<SessionRow | null> {
@@ -121,13 +123,21 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
   }
 
   return async (caller, request, signal) => {
+    const { tenantId } = caller.visibility
     const owner = request.owner ?? caller.owner
     if (!caller.mayCreate(owner, request.ownerGroup ?? null))
       throw new HoldfastError('forbidden', 'you may not create sessions for this owner', { owner })
     for (;;) {
-      const known = await store.read((sql) => findOpenSession(sql, caller.visibility.tenantId, owner, request.key.keyHash))
+      const find = () => store.read((sql) => findOpenSession(sql, tenantId, owner, request.key.keyHash))
+      const known = await find()
       if (known === null) {
-        const created = await create(caller, request)
+        // Whoever had to wait for a place looks again: another caller may have made the session meanwhile.
+        let isFirst = true
+        const created = await places.take(tenantId, signal, async () => {
+          const isOpen = !isFirst && (await find()) !== null
+          isFirst = false
+          return isOpen ? null : create(caller, request)
+        })
         if (created !== null) return { session: created, isNew: true }
       } else if (known.state === 'closing') {
         // Its key is free once its clean-up is over, which a server that is gone will never see to.

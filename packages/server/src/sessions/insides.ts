@@ -17,6 +17,7 @@ import type { Inhabitant } from './executions/command.ts'
 import { inhabitantOf } from './habitats.ts'
 import type { Readiness } from './readiness.ts'
 import type { SessionReads } from './session-reads.ts'
+import type { SessionUses } from './session-uses.ts'
 
 /** A session may be suspended or lost between being ready and being used. */
 const MAX_TURNS = 4
@@ -33,9 +34,14 @@ export interface Place {
   note(): void
 }
 
+/** A place that is in use until it is left. */
+export interface EnteredPlace extends Place {
+  leave(): void
+}
+
 export interface Insides {
   /** For what has no end of its own: a server that stops does not wait for it, and ends it with the connection to the sandbox. */
-  enter(caller: Caller, verb: SessionVerb, sessionId: string, signal: AbortSignal): Promise<Place>
+  enter(caller: Caller, verb: SessionVerb, sessionId: string, signal: AbortSignal): Promise<EnteredPlace>
   /** For work with an end: a server that stops waits for it for a while, then `ended` fires, as when the caller leaves. */
   during<T>(
     caller: Caller,
@@ -59,10 +65,21 @@ export interface InsidesNeeds {
   readonly readiness: Readiness
   readonly activity: Pick<Activity, 'note'>
   readonly attended: Attendance
+  readonly uses: SessionUses
 }
 
-export function createInsides({ reads, readiness, activity, attended }: InsidesNeeds): Insides {
-  async function enter(caller: Caller, verb: SessionVerb, sessionId: string, signal: AbortSignal): Promise<Place> {
+export function createInsides({ reads, readiness, activity, attended, uses }: InsidesNeeds): Insides {
+  async function enter(caller: Caller, verb: SessionVerb, sessionId: string, signal: AbortSignal): Promise<EnteredPlace> {
+    const leave = await uses.begin(sessionId)
+    try {
+      return { ...(await ready(caller, verb, sessionId, signal)), leave }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  async function ready(caller: Caller, verb: SessionVerb, sessionId: string, signal: AbortSignal): Promise<Place> {
     for (let turn = 1; ; turn += 1) {
       const opened = await reads.open(caller, verb, sessionId)
       const { session, live } = await readiness.ensure(opened, caller.actor, undefined, signal)
@@ -82,9 +99,13 @@ export function createInsides({ reads, readiness, activity, attended }: InsidesN
     attended.during(signal, async (ended) => {
       try {
         const place = await enter(caller, verb, sessionId, ended)
-        const result = await work(place, ended)
-        place.note()
-        return result
+        try {
+          const result = await work(place, ended)
+          place.note()
+          return result
+        } finally {
+          place.leave()
+        }
       } catch (error) {
         throw isHoldfastError(error) || !ended.aborted ? error : reasonOf(signal, error)
       }

@@ -5,7 +5,7 @@
  *
  * Only writes intent, inside the transaction that moves the session; the sandbox is made afterwards.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { randomId } from '../home/random-id.ts'
 import type { BackendKind } from '../sandboxes/backend.ts'
 import type { Transaction } from '../store/store.ts'
@@ -35,8 +35,7 @@ export async function placeSession(
 ): Promise<{ readonly sandboxId: string; readonly serverId: string }> {
   // One at a time, so that two cannot both take the last place.
   await lockServer(transaction, serverId)
-  if ((await countHosted(transaction, serverId)) >= maxSandboxes)
-    throw new HoldfastError('capacity_exhausted', `all ${maxSandboxes} places for sandboxes are taken`, { limit: maxSandboxes })
+  if ((await countHosted(transaction, serverId)) >= maxSandboxes) throw noPlace(maxSandboxes, '')
   const shared = pack === null ? null : await lockRoomySandbox(transaction, pack.key, serverId)
   if (shared !== null) return { sandboxId: shared.id, serverId }
   const sandboxId = randomId('sbx')
@@ -54,4 +53,16 @@ export async function placeSession(
     createdAt: now,
   })
   return { sandboxId, serverId }
+}
+
+/** Names the setting, so that an operator knows what to change. */
+export function noPlace(limit: number, reason: string): HoldfastError {
+  return new HoldfastError('capacity_exhausted', `all ${limit} places for sandboxes are taken (sessions.max)${reason}`, {
+    setting: 'sessions.max',
+    limit,
+  })
+}
+
+export function isNoPlace(error: unknown): boolean {
+  return isHoldfastError(error, 'capacity_exhausted') && error.details['setting'] === 'sessions.max'
 }

@@ -43,10 +43,22 @@ export interface ProvisioningNeeds {
   readonly evict: Evict
   readonly reaper: Reaper
   readonly habitats: Habitats
+  /** Resolves when the sandboxes that made room for this one are gone. */
+  vacated(): Promise<void>
   readonly log: Log
 }
 
-export function createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log }: ProvisioningNeeds): Provisioning {
+export function createProvisioning({
+  store,
+  reads,
+  changes,
+  fleet,
+  evict,
+  reaper,
+  habitats,
+  vacated,
+  log,
+}: ProvisioningNeeds): Provisioning {
   const underWay = new Map<string, Promise<SessionRow>>()
   let isStopping = false
 
@@ -61,6 +73,7 @@ export function createProvisioning({ store, reads, changes, fleet, evict, reaper
       if (sandbox === null) throw new HoldfastError('sandbox_gone', 'the sandbox was given up while it was being made')
       if (sandbox.state === 'ready') await remakeIfGone({ id: sandboxId, backend: backendKind(sandbox.backend) })
       const habitat = await habitats.prepare(session)
+      await vacated()
       const live = await fleet.launch({ id: sandboxId, backend: backendKind(sandbox.backend) }, habitat.spec)
       const ready = await changes.change(session, { actor: SYSTEM, action: 'session.ready' }, async (row, transaction, now) => {
         const isWanted = await markSandboxReady(transaction, sandboxId, live.bootId)

@@ -36,6 +36,8 @@ export interface Quotas {
 
 interface Rule {
   readonly quota: QuotaName
+  /** Sets its default; a tenant's own quota replaces that. */
+  readonly setting: string
   readonly counts: 'session' | 'compute'
   readonly isOfTenant: boolean
   readonly used: (counts: SessionCounts) => number
@@ -46,6 +48,7 @@ interface Rule {
 const RULES: readonly Rule[] = [
   {
     quota: 'open_sessions_per_owner',
+    setting: 'quotas.sessions_per_owner',
     counts: 'session',
     isOfTenant: false,
     used: (counts) => counts.openOfOwner,
@@ -53,14 +56,23 @@ const RULES: readonly Rule[] = [
   },
   {
     quota: 'compute_sessions_per_owner',
+    setting: 'quotas.running_per_owner',
     counts: 'compute',
     isOfTenant: false,
     used: (counts) => counts.computeOfOwner,
     what: 'running sessions of this owner',
   },
-  { quota: 'open_sessions', counts: 'session', isOfTenant: true, used: (counts) => counts.open, what: 'open sessions of the tenant' },
+  {
+    quota: 'open_sessions',
+    setting: 'quotas.sessions',
+    counts: 'session',
+    isOfTenant: true,
+    used: (counts) => counts.open,
+    what: 'open sessions of the tenant',
+  },
   {
     quota: 'compute_sessions',
+    setting: 'quotas.running',
     counts: 'compute',
     isOfTenant: true,
     used: (counts) => counts.compute,
@@ -80,11 +92,12 @@ export function createQuotas({ defaults }: { readonly defaults: QuotaLimits }): 
       if (rules.every(({ quota }) => limits[quota] === null)) return tenant
       const counts = await countSessions(transaction, tenantId, owner)
       const isTold = (isOfTenant: boolean) => askedBy === null || (!isOfTenant && askedBy === owner)
-      for (const { quota, isOfTenant, used, what } of rules) {
+      for (const { quota, setting, isOfTenant, used, what } of rules) {
         const limit = limits[quota]
         if (limit === null || used(counts) < limit) continue
-        throw new HoldfastError('quota_exceeded', `the limit of ${limit} ${what} is reached`, {
+        throw new HoldfastError('quota_exceeded', `the limit of ${limit} ${what} is reached (${setting}, or the tenant's own quota)`, {
           quota,
+          setting,
           limit,
           ...(isTold(isOfTenant) ? { used: used(counts) } : {}),
         })

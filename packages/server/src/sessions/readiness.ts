@@ -20,6 +20,7 @@ import { packRoomOf } from './packing.ts'
 import type { PackRules } from './packing.ts'
 import { placeSession } from './placement.ts'
 import type { Placement } from './placement.ts'
+import type { Places } from './places.ts'
 import type { Provisioning } from './provisioning.ts'
 import type { Quotas } from './quotas.ts'
 import { backendKind } from './reaper.ts'
@@ -28,6 +29,7 @@ import { unlessAborted } from './waiting.ts'
 
 /** How often a session may turn out not to be ready after all before its caller is told to come again. */
 const MAX_TURNS = 8
+const NEVER = new AbortController().signal
 
 export interface Ready {
   readonly session: SessionRow
@@ -53,15 +55,20 @@ export interface ReadinessNeeds {
   readonly lose: LoseSandbox
   readonly quotas: Quotas
   readonly placement: Placement
+  readonly places: Places
   readonly packing: PackRules
   readonly clock: () => number
 }
 
 export function createReadiness(needs: ReadinessNeeds): Readiness {
-  const { store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock } = needs
+  const { store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, places, packing, clock } = needs
 
-  async function resumeSession(session: SessionRow, actor: Actor): Promise<SessionRow> {
+  async function resumeSession(session: SessionRow, actor: Actor, signal: AbortSignal): Promise<SessionRow> {
     const claimed = await claiming.claim(session)
+    return places.take(session.tenantId, signal, () => resumeClaimed(claimed, actor))
+  }
+
+  function resumeClaimed(claimed: SessionRow, actor: Actor): Promise<SessionRow> {
     return changes.change(claimed, { actor, action: 'session.resume' }, async (row, transaction, now) => {
       if (row.state !== 'suspended') return resume(row, { sandboxId: '', serverId: placement.serverId }, now)
       checkNotHeld(row)
@@ -99,7 +106,7 @@ export function createReadiness(needs: ReadinessNeeds): Readiness {
   }
 
   return {
-    resume: resumeSession,
+    resume: (session, actor) => resumeSession(session, actor, NEVER),
     reach: async (session) => reach(await claiming.claim(session)),
     async ensure(first, actor, expectedIncarnation, signal) {
       let session = first
@@ -108,7 +115,7 @@ export function createReadiness(needs: ReadinessNeeds): Readiness {
         checkNotHeld(session)
         checkIncarnation(session, expectedIncarnation)
         session = await claiming.claim(session)
-        if (session.state === 'suspended') session = await resumeSession(session, actor)
+        if (session.state === 'suspended') session = await resumeSession(session, actor, signal)
         if (session.state === 'pending') session = await unlessAborted(provisioning.ensure(session), signal)
         const live = await unlessAborted(reach(session), signal)
         if (live !== null) return { session, live }

@@ -120,8 +120,13 @@ export function sessionFiles(insides: Insides, workspaceQuota: Pick<WorkspaceQuo
       }),
     async watch({ caller, sessionId, signal }, path, { recursive }) {
       const place = await insides.enter(caller, 'files', sessionId, signal)
-      const root = innerPath(place, path)
-      return withFileErrors(() => watchBelow(place, root, recursive, signal))
+      try {
+        const root = innerPath(place, path)
+        return await withFileErrors(() => watchBelow(place, root, recursive, signal, place.leave))
+      } catch (error) {
+        place.leave()
+        throw error
+      }
     },
     pack: (target, path) => streaming(target, (place, ended) => packFiles(place, innerPath(place, path), ended)),
     unpack: (target, path, archive) =>

@@ -29,6 +29,8 @@ export interface SessionPorts {
 export interface SessionConnections extends SessionPorts {
   /** Every open connection counts as activity once more. */
   note(): void
+  /** Whether connections to the session are open. */
+  isConnected(sessionId: string): boolean
   /** Ends the connections to a sandbox that the session has no more. */
   follow(session: SessionRow): void
 }
@@ -103,6 +105,7 @@ export function createSessionPorts(needs: SessionPortsNeeds): SessionConnections
     note() {
       for (const { ref } of sessions.values()) activity.note(ref)
     },
+    isConnected: (sessionId) => sessions.has(sessionId),
     follow({ id, state, sandboxId }) {
       for (const place of sessions.get(id)?.opened ?? []) if (place.sandboxId !== sandboxId || !isLive(state)) place.over.abort()
     },

@@ -57,6 +57,8 @@ import type { Processes } from './processes/processes.ts'
 import { createProcessStreams } from './processes/process-streams.ts'
 import type { ProcessStreams } from './processes/process-streams.ts'
 import { storedPlaces } from './processes/stored-places.ts'
+import { createPlaces } from './places.ts'
+import type { PlacesNeeds } from './places.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
 import type { Quotas } from './quotas.ts'
@@ -74,6 +76,7 @@ import { createSessionPorts } from './session-ports.ts'
 import type { SessionPorts } from './session-ports.ts'
 import { sessionReads } from './session-reads.ts'
 import type { SessionReads } from './session-reads.ts'
+import { createSessionUses } from './session-uses.ts'
 import { createSteering } from './steering.ts'
 import type { Steering } from './steering.ts'
 import { createSweep } from './sweep.ts'
@@ -137,6 +140,7 @@ export interface SessionsNeeds {
   readonly times: SessionTimes & { readonly isIdleFixed: boolean }
   readonly packing: PackRules
   readonly maxSandboxes: number
+  readonly whenFull: PlacesNeeds['whenFull']
   /** Executions at one time in one session. */
   readonly maxRunning: number
   /** How long a terminal waits for a client that vanished. */
@@ -182,16 +186,22 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   })
   const reaper = createReaper({ store, fleet, serverId, log })
   const evict = createEviction({ store, fleet, serverId })
-  const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, log })
+  const activity = createActivity(changes, clock)
+  const uses = createSessionUses()
+  const places = createPlaces({
+    ...{ store, changes, fleet, reaper, uses, activity, placement, whenFull: needs.whenFull, clock, log, observer },
+    isConnected: (id) => ports.isConnected(id),
+  })
+  const provisioning = createProvisioning({ store, reads, changes, fleet, evict, reaper, habitats, vacated: places.vacated, log })
   const cleanUp = createCleanUp({ store, reads, changes, fleet, evict, provisioning, cancelling, habitats, clock, log })
   const readiness = observedReadiness(
-    createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, packing, clock }),
+    createReadiness({ store, reads, changes, fleet, provisioning, claiming, lose, quotas, placement, places, packing, clock }),
     observer,
   )
   const reachingAgain = createReachingAgain({ reads, readiness, log })
   const { completeWish, checkWish } = needs
   const getting = observedGetting(
-    createGetting({ store, reads, changes, claiming, listeners, quotas, placement, packing, times, completeWish, checkWish }),
+    createGetting({ store, reads, changes, claiming, listeners, quotas, placement, places, packing, times, completeWish, checkWish }),
     observer,
   )
   const steering = createSteering({ reads, changes, readiness, cancelling, checkWish })
@@ -199,10 +209,9 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota }),
     observer,
   )
-  const activity = createActivity(changes, clock)
   const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
   const attended = createAttendance()
-  const insides = createInsides({ reads, readiness, activity, attended })
+  const insides = createInsides({ reads, readiness, activity, attended, uses })
   const ports = createSessionPorts({ reads, readiness, activity })
   const interaction = createInteraction({ store, reads, executions, lease, activity })
   const commands: Running & Interaction = {
@@ -232,6 +241,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   function follow(before: SessionRow | null, session: SessionRow, events: readonly EventDraft[]): void {
     observeChange(observer, session, events)
     ports.follow(session)
+    places.follow(before, session)
     if (!isStopping) workspaceQuota.follow(session)
     if (session.serverId !== serverId || isStopping) return
     const earlier = before?.sandboxId ?? null

@@ -13,6 +13,7 @@ import { executionInputMigration } from './migrations/0005-execution-input.ts'
 import { processRestartsMigration } from './migrations/0006-process-restarts.ts'
 import { mcpServersMigration } from './migrations/0007-mcp-servers.ts'
 import { previewLinksMigration } from './migrations/0008-preview-links.ts'
+import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -31,6 +32,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'process-restarts', statements: processRestartsMigration },
   { version: 7, name: 'mcp-servers', statements: mcpServersMigration },
   { version: 8, name: 'preview-links', statements: previewLinksMigration },
+  { version: 9, name: 'hosted-sessions', statements: hostedSessionsMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -26,6 +26,8 @@ export interface SessionObserver {
   sessionClosed(reason: CloseReason): void
   sessionSuspended(reason: SuspendReason): void
   sessionResumed(): void
+  /** No place for its sandbox, and no idle session that could give one up: `sessions.max`. */
+  placeRefused(): void
   /** Has a sandbox again after it lost one. */
   sessionRebound(): void
   executionBegun(kind: 'command' | 'process'): void
@@ -95,6 +97,7 @@ export const unobserved: Observer = {
   sessionClosed: nothing,
   sessionSuspended: nothing,
   sessionResumed: nothing,
+  placeRefused: nothing,
   sessionRebound: nothing,
   executionBegun: nothing,
   executionStarted: nothing,

@@ -62,7 +62,7 @@ export function quotasContract(name: string, open: () => Promise<Store>): void {
       const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => create(`owner-${index % 5}`)))
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(7)
       expect(outcomes.filter((outcome) => outcome !== 'created')).toEqual(
-        Array.from({ length: 43 }, () => ({ code: 'quota_exceeded', quota: 'open_sessions', limit: 7 })),
+        Array.from({ length: 43 }, () => ({ code: 'quota_exceeded', quota: 'open_sessions', setting: 'quotas.sessions', limit: 7 })),
       )
       expect((await counts('owner-0')).open).toBe(7)
     })
@@ -94,7 +94,7 @@ export function quotasContract(name: string, open: () => Promise<Store>): void {
       await add('alice', 'suspended')
       await add('alice', 'idle')
       expect(await create('alice', { adds: 'compute' })).toMatchObject({ quota: 'compute_sessions' })
-      expect(await create('alice', { adds: 'session' })).toMatchObject({ quota: 'open_sessions' })
+      expect(await create('alice', { adds: 'session' })).toMatchObject({ quota: 'open_sessions', setting: 'quotas.sessions' })
       const roomy = await tenant({ open_sessions: 2, compute_sessions: 1 })
       await roomy.add('alice', 'idle')
       expect(await roomy.create('alice', { adds: 'session' })).toBe('created')
@@ -105,7 +105,7 @@ export function quotasContract(name: string, open: () => Promise<Store>): void {
 
     test('what the tenant says stands before the default, also where it lifts a limit', async () => {
       const silent = await tenant({}, { open_sessions: 0 })
-      expect(await silent.create('alice')).toMatchObject({ quota: 'open_sessions', limit: 0 })
+      expect(await silent.create('alice')).toMatchObject({ quota: 'open_sessions', setting: 'quotas.sessions', limit: 0 })
       const larger = await tenant({ open_sessions: 1 }, { open_sessions: 0 })
       expect([await larger.create('alice'), await larger.create('alice')]).toMatchObject(['created', { limit: 1 }])
       const lifted = await tenant({ open_sessions: null }, { open_sessions: 0 })
@@ -115,12 +115,12 @@ export function quotasContract(name: string, open: () => Promise<Store>): void {
     test('a refusal tells an owner its own number and nobody else’s', async () => {
       const { create, add } = await tenant({ open_sessions: 2, open_sessions_per_owner: 1 })
       await add('alice', 'idle')
-      const own = { code: 'quota_exceeded', quota: 'open_sessions_per_owner', limit: 1 }
+      const own = { code: 'quota_exceeded', quota: 'open_sessions_per_owner', setting: 'quotas.sessions_per_owner', limit: 1 }
       expect(await create('alice', { askedBy: 'alice' })).toEqual({ ...own, used: 1 })
       expect(await create('alice', { askedBy: 'bob' })).toEqual(own)
       expect(await create('alice', { askedBy: null })).toEqual({ ...own, used: 1 })
       await add('bob', 'idle')
-      const all = { code: 'quota_exceeded', quota: 'open_sessions', limit: 2 }
+      const all = { code: 'quota_exceeded', quota: 'open_sessions', setting: 'quotas.sessions', limit: 2 }
       expect(await create('carol', { askedBy: 'carol' })).toEqual(all)
       expect(await create('carol', { askedBy: null })).toEqual({ ...all, used: 2 })
     })

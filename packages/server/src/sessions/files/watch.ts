@@ -13,8 +13,14 @@ export interface Watch {
   end(): void
 }
 
-/** `root` is absolute, inside. Resolves once every change from now on will be seen. */
-export async function watchBelow({ inside, as }: Place, root: string, recursive: boolean, signal: AbortSignal): Promise<Watch> {
+/** `root` is absolute, inside. Resolves once every change from now on will be seen; `onOver` is called when the watch ends after that. */
+export async function watchBelow(
+  { inside, as }: Place,
+  root: string,
+  recursive: boolean,
+  signal: AbortSignal,
+  onOver: () => void,
+): Promise<Watch> {
   const opening = new AbortController()
   const giveUp = () => opening.abort(signal.reason)
   if (signal.aborted) giveUp()
@@ -25,11 +31,18 @@ export async function watchBelow({ inside, as }: Place, root: string, recursive:
   const iterator = watched[Symbol.asyncIterator]()
   const base = root.replace(/\/+$/, '')
   const next = async (): Promise<IteratorResult<WatchEvent, undefined>> => {
-    const { done, value } = await iterator.next()
+    const { done, value } = await iterator.next().catch((error: unknown) => {
+      onOver()
+      throw error
+    })
+    if (done === true) onOver()
     return done === true
       ? { done, value: undefined }
       : { done: false, value: { ...value, path: value.path === '' ? root : `${base}/${value.path}` } }
   }
-  const end = () => void iterator.return?.()
+  const end = () => {
+    onOver()
+    void iterator.return?.()
+  }
   return { events: { [Symbol.asyncIterator]: () => ({ next, return: async () => (end(), { done: true, value: undefined }) }) }, end }
 }

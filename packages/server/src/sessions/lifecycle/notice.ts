@@ -10,6 +10,7 @@ const REASONS: Readonly<Record<SuspendReason, string>> = {
   caller: 'the previous one was suspended on request',
   sandbox_lost: 'the previous one stopped unexpectedly',
   server_stopped: 'the server was restarted',
+  capacity: 'the previous one was idle and was suspended because all places of this server were taken (sessions.max)',
 }
 
 const FILES: Readonly<Record<WorkspaceVerdict, string>> = {

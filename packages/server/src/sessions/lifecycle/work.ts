@@ -27,6 +27,7 @@ export function beginWork(session: SessionRow, { maxRunning, expectedIncarnation
   if (session.running >= maxRunning)
     throw new HoldfastError('quota_exceeded', `${maxRunning} executions may run in one session at a time`, {
       quota: 'executions_per_session',
+      setting: 'sessions.max_executions',
       limit: maxRunning,
       used: session.running,
     })

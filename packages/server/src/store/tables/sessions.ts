@@ -387,9 +387,38 @@ export async function sessionsInSandbox(sql: Sql, sandboxId: string): Promise<re
   return (await sql.all(`SELECT * FROM sessions WHERE sandbox_id = ?`, sandboxId)).map(parse)
 }
 
+/** Answered by the index `sessions_hosted`: a session that holds compute, or is about to, names its sandbox. */
+const HOSTED = `server_id = ? AND sandbox_id IS NOT NULL AND state IN ('pending', 'idle', 'active')`
+
+export interface HostedSession extends SessionRef {
+  readonly sandboxId: string
+  readonly packUid: number | null
+  readonly isReady: boolean
+  readonly running: number
+  readonly isHeld: boolean
+  readonly activityAt: number
+}
+
+/** The sessions that hold compute on this server, the longest without activity first. */
+export async function sessionsWithCompute(sql: Sql, serverId: string): Promise<readonly HostedSession[]> {
+  const columns = 'id, tenant_id, sandbox_id, pack_uid, state, running, held_at, activity_at'
+  const rows = await sql.all(`SELECT ${columns} FROM sessions WHERE ${HOSTED} ORDER BY activity_at, id`, serverId)
+  return rows.map((row) => {
+    const read = new RowReader('sessions', row)
+    return {
+      ...{ id: read.text('id'), tenantId: read.text('tenant_id'), sandboxId: read.text('sandbox_id') },
+      packUid: read.numberOrNull('pack_uid'),
+      isReady: read.text('state') !== 'pending',
+      running: read.number('running'),
+      isHeld: read.numberOrNull('held_at') !== null,
+      activityAt: read.number('activity_at'),
+    }
+  })
+}
+
 /** How many sessions on this server hold compute or are about to. */
 export async function countHosted(sql: Sql, serverId: string): Promise<number> {
-  const text = `SELECT count(*) AS n FROM sessions WHERE server_id = ? AND state IN ('pending', 'idle', 'active')`
+  const text = `SELECT count(*) AS n FROM sessions WHERE ${HOSTED}`
   const row = await sql.get(text, serverId)
   return row === undefined ? 0 : new RowReader('sessions', row).number('n')
 }

@@ -26,6 +26,10 @@ export function sessionMetrics(registry: Registry): SessionObserver {
     label: 'reason',
   })
   const resumed = counter('holdfast_sessions_resumed_total', 'Suspended sessions that got a sandbox again.')
+  const refused = counter(
+    'holdfast_places_refused_total',
+    'Requests for a sandbox that were refused because all places were taken: raise sessions.max, or set quotas.running.',
+  )
   const lost = counter('holdfast_sessions_lost_total', 'Sessions whose sandbox was gone without anybody having asked for it.')
   const rebound = counter('holdfast_sessions_rebound_total', 'Sessions that got a sandbox again after they had lost one.')
   const begun = countedBy(registry, ['command', 'process'], {
@@ -61,6 +65,7 @@ export function sessionMetrics(registry: Registry): SessionObserver {
       if (reason === 'sandbox_lost') lost.inc()
     },
     sessionResumed: () => resumed.inc(),
+    placeRefused: () => refused.inc(),
     sessionRebound: () => rebound.inc(),
     executionBegun: begun,
     executionStarted: (seconds) => started.observe(seconds),
