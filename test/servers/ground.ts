@@ -11,6 +11,7 @@ import { openHome } from '../../packages/server/src/home/home.ts'
 import type { SandboxBackend } from '../../packages/server/src/sandboxes/backend.ts'
 import type { OpenBackend } from '../../packages/server/src/sandboxes/choose.ts'
 import { cgroupsNamed, mountsOf, processesOf } from '../../packages/server/src/sandboxes/contract/traces.ts'
+import type { Store } from '../../packages/server/src/store/store.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { openTestServer } from './test-server.ts'
 import type { ServerPlan, TestServer } from './test-server.ts'
@@ -35,6 +36,7 @@ export interface Ground {
     settings?: Readonly<Record<string, string>>,
     changed?: (open: OpenBackend) => OpenBackend,
     mcpRetryMs?: readonly number[],
+    storeOf?: (store: Store) => Store,
   ): Promise<TestServer>
   /** The names of the sandboxes of one home, whoever runs it. */
   sandboxesOf(name: string): Promise<readonly string[]>
@@ -75,8 +77,8 @@ export function openGround(under: BackendUnderTest, storeUrl: string | null = nu
   return {
     clock,
     plan,
-    async start(name = 'one', settings = {}, changed = (open) => open, mcpRetryMs) {
-      const server = await openTestServer(plan(name, settings), clock, changed, mcpRetryMs)
+    async start(name = 'one', settings = {}, changed = (open) => open, mcpRetryMs, storeOf) {
+      const server = await openTestServer(plan(name, settings), clock, changed, mcpRetryMs, storeOf)
       servers.push(server)
       return server
     },

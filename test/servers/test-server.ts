@@ -52,12 +52,16 @@ export interface TestServer {
 
 const DRAIN_MS = 10_000
 
-/** `changed` may stand between the sessions and their backends; `mcpRetryMs` is waited before each further try to start an MCP server. */
+/**
+ * `changed` may stand between the sessions and their backends, `storeOf` between them and their store; `mcpRetryMs` is waited before each
+ * further try to start an MCP server.
+ */
 export async function openTestServer(
   plan: ServerPlan,
   clock: () => number = Date.now,
   changed: (open: OpenBackend) => OpenBackend = (open) => open,
   mcpRetryMs?: readonly number[],
+  storeOf: (store: Store) => Store = (store) => store,
 ): Promise<TestServer> {
   const { under, directory, guestPath, storeUrl, url, settings = {} } = plan
   const { dockerSocket, podmanSocket, image } = under.settings
@@ -76,7 +80,7 @@ export async function openTestServer(
   )
   const home = openHome(config.home)
   const lock = lockHome(home.path)
-  const store = await openStore({ url: storeUrl, home: home.path })
+  const store = storeOf(await openStore({ url: storeUrl, home: home.path }))
   const { serverId, stateDir } = home
   const registry = createBackendRegistry({ serverId, stateDir, guestPath, launcherPath: config.launcherPath }, config)
   const chosen = await chooseBackend(registry.open, { kind: config.backend, image: config.image, isImageNamed: false })

@@ -47,9 +47,9 @@ afterEach(async () => {
 const life = () =>
   createAbandonedTerminals({
     ...{ store, serverId: SERVER, log: LOG, graceMs: GRACE_MS, maxAttendants: 2 },
-    executions: { running: () => undefined, start: vi.fn(), recover: vi.fn(), started: vi.fn(), nameEnd: vi.fn() },
+    executions: { running: () => undefined },
     cancelling: { one: kill, all: vi.fn() },
-    fleet: { count: 0, get: () => undefined, launch: vi.fn(), attach: vi.fn(), destroy: vi.fn(), detach: vi.fn() },
+    fleet: { get: () => undefined },
   })
 /** The kill is preceded by a look into the store, which takes its own turns. */
 const pass = async (ms: number) => {

@@ -43,9 +43,9 @@ export interface AbandonedTerminals {
 export interface AbandonedTerminalsNeeds {
   readonly store: Store
   readonly serverId: string
-  readonly executions: Executions
+  readonly executions: Pick<Executions, 'running'>
   readonly cancelling: Cancelling
-  readonly fleet: Fleet
+  readonly fleet: Pick<Fleet, 'get'>
   readonly log: Log
   readonly graceMs: number
   /** Clients at terminals of one session. */

@@ -65,6 +65,7 @@ import type { Quotas } from './quotas.ts'
 import { createReachingAgain } from './reaching-again.ts'
 import { createReadiness } from './readiness.ts'
 import { createReaper } from './reaper.ts'
+import { createReconciler } from './reconciler.ts'
 import { recover } from './recovery.ts'
 import type { Recovered } from './recovery.ts'
 import { createRunning } from './running.ts'
@@ -83,6 +84,7 @@ import { createSweep } from './sweep.ts'
 import { createTerminals } from './terminals.ts'
 import type { Terminals } from './terminals.ts'
 import { takingUp } from './taking-up.ts'
+import { createStoreRetries } from './until-stored.ts'
 import type { Measuring } from './workspace-quota/measuring.ts'
 import { createWorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
@@ -163,13 +165,17 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const placement = { serverId, backend: needs.backend, maxSandboxes: needs.maxSandboxes }
   let isStopping = false
 
+  const retries = createStoreRetries(log)
   const denials = createDenials(store, clock)
   const reads = sessionReads(store, denials)
   const changes = createChanges({ store, listeners, clock, onChanged: follow })
   const claiming = createClaiming({ store, changes, lease, clock, log })
   const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
   const executions = observedExecutions(
-    createExecutions({ store, changes, log, clock, maxRunning: needs.maxRunning, outputDirectory, onOutput: observer.outputPrinted }),
+    createExecutions({
+      ...{ store, changes, retries, log, clock, maxRunning: needs.maxRunning, outputDirectory },
+      onOutput: observer.outputPrinted,
+    }),
     observer,
   )
   const cancelling = createCancelling({ store, executions, clock })
@@ -177,7 +183,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     openBackend: needs.openBackend,
     live: { clock, ...needs.live },
     onFound: takingUp({ store, executions, cancelling }),
-    onGone: (id) => void lose(id).catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
+    onGone: (id) =>
+      void retries
+        .untilStored('sandbox-loss', { sandbox: id }, () => lose(id))
+        .catch((error: unknown) => log.error('loss-not-recorded', { sandbox: id, error: errorText(error) })),
     observer,
   })
   const workspaceQuota = createWorkspaceQuota({
@@ -199,6 +208,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     observer,
   )
   const reachingAgain = createReachingAgain({ reads, readiness, log })
+  const reconciler = createReconciler({ store, serverId, reads, executions, cancelling, fleet, onUnreached: reachingAgain.add, log })
   const { completeWish, checkWish } = needs
   const getting = observedGetting(
     createGetting({ store, reads, changes, claiming, listeners, quotas, placement, places, packing, times, completeWish, checkWish }),
@@ -231,7 +241,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     attachedTo: (id) => attaching.attachedTo(id) + (outputs.held(id)?.line.attached ?? 0),
     openLines: linesOpener(outputs),
   })
-  const keeper = createProcessKeeper({ store, sealing, reads, running: commands, serverId, outputDirectory, clock, log })
+  const keeper = createProcessKeeper({ store, retries, sealing, reads, running: commands, serverId, outputDirectory, clock, log })
   const abandoned = createAbandonedTerminals({
     ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
   })
@@ -276,6 +286,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   }
 
   async function tidy(): Promise<void> {
+    await reconciler.run()
     await endSessionsOfEndedTenants({ store, changes, serverId, log })
     void reachingAgain.tryAll()
     for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
@@ -323,6 +334,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       await outputs.close()
       if (onStop === 'suspend') await suspendAll()
       isStopping = true
+      retries.stop()
       workspaceQuota.stop()
       provisioning.stop()
       await cleanUp.stop()

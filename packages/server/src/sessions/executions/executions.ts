@@ -3,8 +3,9 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * The row is committed before the program starts and its end before anybody is told of it, so the record is never behind what a caller
- * saw. The guest knows an execution by its id (its tag) and forgets it only after its end is stored. Nothing is ever retried.
+ * The row is committed before the program starts. The answer to a caller may precede the commit of the end, never replace it: the end is
+ * written until the store takes it, and after `kill -9` the next start has it from the guest, which knows an execution by its id (its tag)
+ * and forgets it only after its end is stored. No command is ever run twice. Why: docs/adr/0026-ends-are-always-stored.md
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ExecutionStatus } from '@holdfast/protocol'
@@ -33,15 +34,18 @@ import type { Changes } from '../change.ts'
 import { unchanged } from '../lifecycle/step.ts'
 import { isDraining } from '../lifecycle/closing.ts'
 import { beginWork, endWork } from '../lifecycle/work.ts'
+import type { StoreRetries } from '../until-stored.ts'
 import { execRequest, inputKindOf } from './command.ts'
 import type { Command, Inhabitant } from './command.ts'
-import { followExecution, forgetExecution, WATCHDOG_GRACE_MS } from './follow-execution.ts'
+import { followExecution, forgetExecution } from './follow-execution.ts'
 import type { FollowedEnd } from './follow-execution.ts'
 import { LaterReader } from './later-reader.ts'
 import type { OnChunk } from './later-reader.ts'
 import { executionEnded, LiveInput } from './live-input.ts'
-import { createOutputLog, reopenOutputLog } from './output-log.ts'
+import { createOutputLog, keptSeqOf, reopenOutputLog } from './output-log.ts'
 import type { OutputLog } from './output-log.ts'
+import { startWatchdog } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
 
 export type { OnChunk } from './later-reader.ts'
 
@@ -58,9 +62,9 @@ export interface RunningExecution {
   readonly input: LiveInput | null
   /** Of a named process: who reads it now, and may hold it up. */
   readonly reader: LaterReader | null
-  /** How it ended, as soon as that is certain; who reads the store after that finds it there. */
+  /** How it ended, as soon as that is certain. Where only the store knows, as for a killed one, rejects when its first write fails. */
   readonly finished: Promise<CommandEnd>
-  /** The stored end. Rejects with `server_stopping` when this server lets go of it: it runs on. */
+  /** The stored end, however long the store takes. Rejects with `server_stopping` when this server lets go of it: it runs on. */
   readonly ended: Promise<ExecutionEnd>
 }
 
@@ -88,9 +92,13 @@ export interface StartedExecution {
 
 export interface Executions {
   start(session: SessionRow, live: LiveSandbox, request: StartRequest): Promise<StartedExecution>
-  /** Goes on with one that ran when an earlier server stopped. */
-  recover(row: ExecutionRow, live: LiveSandbox): Promise<RunningExecution>
+  /** Goes on with one that no process follows: an earlier server stopped, or the answer to its start was lost. */
+  recover(row: ExecutionRow, live: LiveSandbox): Promise<void>
+  /** Stores that one is lost, because its sandbox is gone; what of its output is on disk stays readable. */
+  recordLost(row: ExecutionRow): Promise<void>
   running(id: string): RunningExecution | undefined
+  /** Whether this server works on it: from before its row until its end is stored. */
+  isOwned(id: string): boolean
   /** Should one of these be killed, this is what its end is called. */
   nameEnd(ids: readonly string[], status: ExecutionStatus): void
   /** Resolves when none of these is between its row and its program: from then on the guest knows each by its tag, or never will. */
@@ -100,6 +108,7 @@ export interface Executions {
 export interface ExecutionsNeeds {
   readonly store: Store
   readonly changes: Changes
+  readonly retries: StoreRetries
   readonly log: Log
   readonly clock: () => number
   readonly maxRunning: number
@@ -110,8 +119,9 @@ export interface ExecutionsNeeds {
 }
 
 export function createExecutions(needs: ExecutionsNeeds): Executions {
-  const { store: database, changes, log, clock, maxRunning, outputDirectory } = needs
+  const { store: database, changes, retries, log, clock, maxRunning, outputDirectory } = needs
   const table = new Map<string, RunningExecution>()
+  const owned = new Set<string>()
   const starting = new Map<string, Promise<unknown>>()
   const namedEnds = new Map<string, ExecutionStatus>()
 
@@ -160,6 +170,17 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     })
   }
 
+  /** A row whose commit was kept although its answer was lost must not stay: nothing was started for it. */
+  async function recorded(session: SessionRow, id: string, request: StartRequest): Promise<SessionRow> {
+    try {
+      return await begin(session, id, request)
+    } catch (error) {
+      if (isHoldfastError(error) && error.details['isOutcomeKnown'] === false) await storeNotStarted(session, id, request.kind)
+      else owned.delete(id)
+      throw error
+    }
+  }
+
   /** The program itself. One that could not be started has its end at once. */
   async function launch(
     begun: SessionRow,
@@ -173,9 +194,24 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     } catch (error) {
       // Whether it started is not known: the guest is asked by its tag, and what it does not know is lost.
       if (isContactLost(error)) return { tag: id }
-      await store(begun, id, kind, { ...NOT_STARTED, output: null }, null)
+      await storeNotStarted(begun, id, kind)
       throw error
     }
+  }
+
+  /** Waits for the first attempt only: the caller has an answer already. */
+  async function storeNotStarted(ref: SessionRef, id: string, kind: ExecutionKind): Promise<void> {
+    const first = Promise.withResolvers<unknown>()
+    const write = () => {
+      const attempt = store(ref, id, kind, { ...NOT_STARTED, output: null }, null)
+      attempt.then(first.resolve, first.resolve)
+      return attempt
+    }
+    retries
+      .untilStored('execution-end', { execution: id }, write)
+      .catch((error: unknown) => log.error('execution-not-recorded', { execution: id, error: errorText(error) }))
+      .finally(() => owned.delete(id))
+    await first.promise
   }
 
   async function store(
@@ -213,15 +249,15 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
 
   /** Should this be lost in a crash, the program is killed rather than left with half its input. */
   function noteWhole(id: string): void {
-    database
-      .write((transaction) => noteWholeInput(transaction, id), 'process')
+    retries
+      .untilStored('execution-input', { execution: id }, () => database.write((transaction) => noteWholeInput(transaction, id), 'process'))
       .catch((error: unknown) => log.warn('input-not-noted', { execution: id, error: errorText(error) }))
   }
 
   /** From its start or its recovery until its end is in the store. */
   function attend(
     ref: SessionRef,
-    known: Pick<ExecutionRow, 'id' | 'kind' | 'timeoutMs'>,
+    known: Pick<ExecutionRow, 'id' | 'kind'>,
     live: LiveSandbox,
     output: OutputLog,
     execution: Execution | { readonly tag: string },
@@ -230,10 +266,11 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       readonly stdin?: string | undefined
       readonly isInputTorn?: boolean
       readonly onChunk?: OnChunk | undefined
+      readonly watchdog: Watchdog | null
       readonly notice: string | null
     },
   ): RunningExecution {
-    const { id, kind, timeoutMs } = known
+    const { id, kind } = known
     const input = more.input === 'none' ? null : new LiveInput({ live, kind: more.input, onClosed: () => noteClosed(id) })
     const reader = kind === 'process' ? new LaterReader(more.onChunk) : null
     const finished = Promise.withResolvers<CommandEnd>()
@@ -257,14 +294,22 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
           isInputTorn: more.isInputTorn,
           onChunk: reader === null ? more.onChunk : (chunk) => reader.take(chunk),
           onOutput: needs.onOutput,
-          ...(timeoutMs === null ? {} : { watchdogMs: timeoutMs + WATCHDOG_GRACE_MS }),
+          watchdog: more.watchdog,
         })
-        const stored = settleAs(followed)
+        const first = storeEnd(followed)
         if (isCertain(followed)) {
-          database.promise(stored)
+          // Only the first attempt: a reader must not wait for a store that is down.
+          database.promise(first)
           finished.resolve(endOf(followed))
-        }
-        return await stored
+        } else first.catch(finished.reject)
+        let attempt: Promise<ExecutionEnd> | null = first
+        const stored = await retries.untilStored('execution-end', { execution: id }, () => {
+          const write = attempt ?? storeEnd(followed)
+          attempt = null
+          return write
+        })
+        if (followed.outcome === 'ended') forgetExecution(live, followed)
+        return stored
       } catch (error) {
         if (isHoldfastError(error, 'server_stopping')) input?.end(error)
         else log.error('execution-not-recorded', { execution: id, error: errorText(error) })
@@ -272,17 +317,20 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       } finally {
         input?.end(executionEnded())
         table.delete(id)
+        owned.delete(id)
         namedEnds.delete(id)
       }
     }
 
-    async function settleAs(followed: FollowedEnd): Promise<ExecutionEnd> {
+    /** One attempt; may be repeated. */
+    async function storeEnd(followed: FollowedEnd): Promise<ExecutionEnd> {
       const blob = await output.close()
       if (followed.outcome === 'left')
         throw new HoldfastError('server_stopping', 'the server has let go of this execution, which runs on', { execution_id: id })
       const end = await store(ref, id, kind, { ...endOf(followed), output: blob }, more.notice)
-      if (blob !== null) await output.remove()
-      if (followed.outcome === 'ended') forgetExecution(live, followed)
+      // Files that stay are removed with the record.
+      if (blob !== null)
+        await output.remove().catch((error: unknown) => log.warn('output-not-removed', { execution: id, error: errorText(error) }))
       return end
     }
   }
@@ -294,6 +342,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
 
   return {
     running: (id) => table.get(id),
+    isOwned: (id) => owned.has(id),
     nameEnd(ids, status) {
       for (const id of ids) if (table.has(id)) namedEnds.set(id, status)
     },
@@ -305,46 +354,70 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       const id = randomId('exe')
       const settled = Promise.withResolvers<void>()
       starting.set(id, settled.promise)
+      owned.add(id)
+      let watchdog: Watchdog | null = null
       const starts = async () => {
         try {
-          const begun = await begin(session, id, request)
+          const begun = await recorded(session, id, request)
+          watchdog = watchdogFor(live, command.timeoutMs ?? null)
           return { begun, execution: await launch(begun, id, live, request) }
+        } catch (error) {
+          watchdog?.stop()
+          throw error
         } finally {
           starting.delete(id)
           settled.resolve()
         }
       }
       const { begun, execution } = await starts()
-      const { timeoutMs = null } = command
       return {
         id,
         session: begun,
         follow(onChunk) {
           const output = createOutputLog(outputNeeds(id))
-          const more = { input: inputKindOf(command), stdin: command.stdin, onChunk, notice: begun.notice }
-          return attend(begun, { id, kind, timeoutMs }, live, output, execution, more)
+          const more = { input: inputKindOf(command), stdin: command.stdin, onChunk, watchdog, notice: begun.notice }
+          return attend(begun, { id, kind }, live, output, execution, more)
         },
       }
     },
     async recover(row, live) {
-      const ref = { id: row.sessionId, tenantId: row.tenantId }
-      const output = await reopenOutputLog(outputNeeds(row.id))
-      const more = await database.read(async (sql) => ({
-        isInputTorn: await isInputPending(sql, row.id),
-        input: await inputOf(sql, row.id),
-      }))
-      return attend(ref, row, live, output, { tag: row.id }, { ...more, notice: null })
+      if (owned.has(row.id)) return
+      owned.add(row.id)
+      try {
+        const output = await reopenOutputLog(outputNeeds(row.id))
+        const more = await database.read(async (sql) => ({
+          isInputTorn: await isInputPending(sql, row.id),
+          input: await inputOf(sql, row.id),
+        }))
+        attend(refOf(row), row, live, output, { tag: row.id }, { ...more, watchdog: watchdogFor(live, row.timeoutMs), notice: null })
+      } catch (error) {
+        owned.delete(row.id)
+        throw error
+      }
+    },
+    async recordLost(row) {
+      const outputSeq = Math.max(row.outputSeq, await keptSeqOf({ directory: outputDirectory, id: row.id }))
+      await store(refOf(row), row.id, row.kind, { ...LOST, outputSeq, output: null }, null)
     },
   }
 }
 
+function watchdogFor(live: LiveSandbox, timeoutMs: number | null): Watchdog | null {
+  return timeoutMs === null ? null : startWatchdog(live, timeoutMs)
+}
+
+function refOf({ sessionId, tenantId }: ExecutionRow): SessionRef {
+  return { id: sessionId, tenantId }
+}
+
+const LOST = { status: 'lost', exitCode: null, signal: null, durationMs: null } as const
 const NOT_STARTED = { status: 'not_started', exitCode: null, signal: null, durationMs: null, outputSeq: 0 } as const
 
 function endOf(
   followed: Exclude<FollowedEnd, { outcome: 'left' }>,
 ): Omit<ExecutionEnd, 'endedAt' | 'output'> & { readonly isKilled?: boolean } {
   const { outputSeq } = followed
-  if (followed.outcome === 'lost') return { status: 'lost', exitCode: null, signal: null, durationMs: null, outputSeq }
+  if (followed.outcome === 'lost') return { ...LOST, outputSeq }
   const { exitCode, signal, timedOut, killed, durationMs } = followed
   const status = timedOut ? 'timed_out' : 'completed'
   return { status, isKilled: killed && !timedOut, exitCode, signal, durationMs: Math.round(durationMs), outputSeq }

@@ -18,6 +18,7 @@ import { followExecution, forgetExecution } from './follow-execution.ts'
 import type { FollowedEnd } from './follow-execution.ts'
 import { createOutputLog, openStoredOutput, reopenOutputLog } from './output-log.ts'
 import type { OutputLog, StoredOutput } from './output-log.ts'
+import { startWatchdog } from './watchdog.ts'
 
 const found = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')
 const NUMBERS = 150_000
@@ -190,7 +191,7 @@ for (const under of found) {
         log,
         onChunk: () => new Promise(() => undefined),
         onReaderFailed: (error) => failures.push(error),
-        watchdogMs: 1_000,
+        watchdog: startWatchdog(live, 300, { askAfterMs: 100, answerMs: 10_000, graceMs: 700 }),
       })
       expect(end).toMatchObject({ outcome: 'ended', timedOut: true })
       expect(failures).toMatchObject([{ code: 'request_cancelled' }])
@@ -200,10 +201,23 @@ for (const under of found) {
     test('a guest that does not keep a time-out loses its sandbox', async () => {
       const execution = await sh('exec sleep 1000')
       for (const pid of guests()) process.kill(pid, 'SIGSTOP')
-      const end = await followExecution({ live, execution, log, watchdogMs: 200 })
+      const end = await followExecution({
+        ...{ live, execution, log },
+        watchdog: startWatchdog(live, 100, { askAfterMs: 50, answerMs: 50, graceMs: 600_000 }),
+      })
       expect(end).toMatchObject({ outcome: 'lost', reason: { code: 'guest_unreachable' } })
       await live.destroy()
       expect(await laboratory.backend.list()).toEqual([])
+    })
+
+    test('a guest that answers has its grace to end the program before it loses its sandbox', async () => {
+      const execution = await sh('exec sleep 1000')
+      const end = await followExecution({
+        ...{ live, execution, log },
+        watchdog: startWatchdog(live, 100, { askAfterMs: 50, answerMs: 10_000, graceMs: 500 }),
+      })
+      expect(end).toMatchObject({ outcome: 'lost', reason: { message: expect.stringContaining('within 600 ms') } })
+      await live.destroy()
     })
 
     test('stdin is fed whole and ended, also when the program does not want it', async () => {

@@ -11,9 +11,7 @@ import type { ExecExit, Execution, ExecutionKey, Inside, OutputChunk } from '../
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import { MomentaryReader } from './momentary-reader.ts'
 import type { OutputLog } from './output-log.ts'
-import { startWatchdog } from './watchdog.ts'
-
-export { WATCHDOG_GRACE_MS } from './watchdog.ts'
+import type { Watchdog } from './watchdog.ts'
 
 export interface FollowRequest {
   readonly live: LiveSandbox
@@ -42,8 +40,8 @@ export interface FollowRequest {
   readonly onOutput?: ((bytes: number) => void) | undefined
   /** Why `onChunk` is not called any more: what it threw, or that it held the program up beyond its time-out. */
   readonly onReaderFailed?: ((error: unknown) => void) | undefined
-  /** After so long the sandbox is destroyed: the time-out and its grace, plus `WATCHDOG_GRACE_MS`. Absent: it may run for ever. */
-  readonly watchdogMs?: number | undefined
+  /** Destroys the sandbox when the guest does not enforce the timeout; stopped here at the end. Absent: it may run for ever. */
+  readonly watchdog?: Watchdog | null | undefined
 }
 
 interface Followed {
@@ -75,9 +73,9 @@ export type FollowedEnd = EndedExecution | LostExecution | LeftExecution
 
 /** Never rejects because of the sandbox. The log is not closed: that is its owner's. */
 export async function followExecution(request: FollowRequest): Promise<FollowedEnd> {
-  const { live, log, execution } = request
+  const { live, log, execution, watchdog = null } = request
   const reader = request.onChunk === undefined ? null : new MomentaryReader(request.onChunk, request.onReaderFailed)
-  const watchdog = request.watchdogMs === undefined ? null : startWatchdog(live, reader, request.watchdogMs)
+  if (reader !== null) watchdog?.readBy(reader)
   let skippedBytes = 0
 
   async function attachAgain(key: ExecutionKey): Promise<Execution> {

@@ -59,6 +59,7 @@ beforeEach(async () => {
   }
   keeper = createProcessKeeper({
     ...{ store, sealing, running: { start }, serverId: SERVER, outputDirectory: '/nowhere', clock: Date.now, retryMs: 20 },
+    retries: { untilStored: (_what, _fields, write) => write() },
     reads: { hosted: async () => session },
     log: jsonLog('error', () => undefined),
   })

@@ -30,6 +30,7 @@ import { openStoredOutput } from '../executions/output-log.ts'
 import { isLive } from '../lifecycle/state.ts'
 import type { Running } from '../running.ts'
 import type { SessionReads } from '../session-reads.ts'
+import type { StoreRetries } from '../until-stored.ts'
 import { isOver, nextStartAt, restartsInARow } from './restarting.ts'
 import { openCommand } from './sealed-command.ts'
 
@@ -44,6 +45,7 @@ export interface ProcessKeeper {
 
 export interface ProcessKeeperNeeds {
   readonly store: Store
+  readonly retries: Pick<StoreRetries, 'untilStored'>
   readonly sealing: Sealing
   readonly reads: Pick<SessionReads, 'hosted'>
   readonly running: Pick<Running, 'start'>
@@ -65,7 +67,7 @@ const FINAL = ['session_closed', 'not_found', 'config_invalid']
 const NOT_OURS = ['session_elsewhere', 'server_stopping', 'request_cancelled']
 
 export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
-  const { store, sealing, reads, running, serverId, outputDirectory, clock, log, retryMs = RETRY_MS } = needs
+  const { store, retries, sealing, reads, running, serverId, outputDirectory, clock, log, retryMs = RETRY_MS } = needs
   const timers = new Map<string, NodeJS.Timeout>()
   /** `true`: it came due again meanwhile. */
   const starting = new Map<string, boolean>()
@@ -164,7 +166,9 @@ export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
   }
 
   const quietly = (ref: SessionRef) =>
-    lookAt(ref).catch((error: unknown) => log.error('processes-not-looked-at', { session: ref.id, error: errorText(error) }))
+    retries
+      .untilStored('process-restart', { session: ref.id }, () => lookAt(ref))
+      .catch((error: unknown) => log.error('processes-not-looked-at', { session: ref.id, error: errorText(error) }))
 
   return {
     look: (ref) => void quietly(ref),

@@ -7,6 +7,7 @@ import { EXECUTION_STATUSES } from '@holdfast/protocol'
 import type { ExecutionStatus } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
+import type { SessionRef } from './sessions.ts'
 
 /** `process`: named and long-lived, such as an MCP server. */
 const KINDS = ['command', 'process'] as const
@@ -154,6 +155,16 @@ export async function runningExecutions(sql: Sql, sessionId: string): Promise<re
   return (await sql.all(`SELECT ${EXECUTION_COLUMNS} FROM executions WHERE session_id = ? AND status = 'running'`, sessionId)).map(
     parseExecution,
   )
+}
+
+/** Everything that runs in sessions of one server. `CROSS JOIN` makes SQLite begin with the index of what runs. */
+export async function hostedRunning(sql: Sql, serverId: string): Promise<readonly { readonly id: string; readonly session: SessionRef }[]> {
+  const text = `SELECT executions.id AS id, session_id, sessions.tenant_id AS tenant_id FROM executions CROSS JOIN sessions
+    WHERE executions.status = 'running' AND sessions.id = session_id AND sessions.server_id = ?`
+  return (await sql.all(text, serverId)).map((row) => {
+    const read = new RowReader('executions', row)
+    return { id: read.text('id'), session: { id: read.text('session_id'), tenantId: read.text('tenant_id') } }
+  })
 }
 
 /** Newest first. */
