@@ -115,14 +115,27 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
         })
       await reviveRecord()
       await server.sessions.sweep()
-      // The server tells the guest to forget an end with the next frame it sends, so the guest still knows this one.
       await eventually(async () => (await execution(session.id, executionId)).status).toBe('completed')
       expect(await execution(session.id, executionId)).toMatchObject({ exitCode: 5 })
+      expect(await alice.printed(session.id, executionId)).toBe('done\n')
       expect(await row(session.id)).toMatchObject({ running: 0 })
-      await alice.sh({ id: session.id }, 'true')
-      await reviveRecord()
+    })
+
+    test('calls a record lost that says running and that its guest does not know', async () => {
+      const { session } = await alice.sh('a', 'true')
+      faults.failWrites(END, Number.POSITIVE_INFINITY, 'before')
+      const { executionId } = await alice.sh('a', 'exit 5')
+      const unknown = 'exe_0000000000000000'
+      await server.store.write(async (sql) => {
+        await sql.run(`INSERT INTO executions (id, session_id, tenant_id, sandbox_id, incarnation, kind, actor, status, started_at, output_seq)
+          SELECT '${unknown}', session_id, tenant_id, sandbox_id, incarnation, kind, actor, 'running', started_at, 0
+          FROM executions WHERE id = '${executionId}'`)
+        await sql.run(`UPDATE sessions SET running = running + 1, version = version + 1 WHERE id = ?`, session.id)
+      })
+      faults.failWrites(END, 0, 'before')
       await server.sessions.sweep()
-      await eventually(async () => (await execution(session.id, executionId)).status).toBe('lost')
+      await eventually(async () => (await execution(session.id, unknown)).status).toBe('lost')
+      await eventually(async () => (await execution(session.id, executionId)).status).toBe('completed')
       expect(await row(session.id)).toMatchObject({ running: 0 })
     })
 

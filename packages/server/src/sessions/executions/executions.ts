@@ -118,12 +118,22 @@ export interface ExecutionsNeeds {
   readonly onOutput?: (bytes: number) => void
 }
 
+/** More than a server ends within the second that PostgreSQL may lose; each has at most 8 KB of output. */
+const MOST_RECENT_ENDS = 1_000
+
 export function createExecutions(needs: ExecutionsNeeds): Executions {
   const { store: database, changes, retries, log, clock, maxRunning, outputDirectory } = needs
   const table = new Map<string, RunningExecution>()
   const owned = new Set<string>()
   const starting = new Map<string, Promise<unknown>>()
   const namedEnds = new Map<string, ExecutionStatus>()
+  /** Stored a moment ago, oldest first: a PostgreSQL that crashes may lose its last commits, and the guest has forgotten these. */
+  const recentEnds = new Map<string, Omit<ExecutionEnd, 'endedAt'>>()
+
+  function remember(id: string, end: Omit<ExecutionEnd, 'endedAt'>): void {
+    recentEnds.set(id, end)
+    if (recentEnds.size > MOST_RECENT_ENDS) for (const oldest of recentEnds.keys().take(1)) recentEnds.delete(oldest)
+  }
 
   function outputNeeds(id: string) {
     const onTrouble = (error: Error) => log.warn('output-not-kept', { execution: id, error: errorText(error) })
@@ -240,6 +250,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
         return unchanged(row)
       }
       stored = { ...end, status, endedAt: now }
+      transaction.afterCommit(() => remember(id, { ...end, status }))
       const { exitCode, signal, durationMs } = end
       const data = { execution_id: id, status, exit_code: exitCode, signal, duration_ms: durationMs }
       return { ...endWork(row, notice, now), events: [{ type: `${eventNoun(kind)}.ended`, data }] }
@@ -384,6 +395,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       if (owned.has(row.id)) return
       owned.add(row.id)
       try {
+        const known = recentEnds.get(row.id)
+        if (known !== undefined) {
+          await store(refOf(row), row.id, row.kind, known, null)
+          owned.delete(row.id)
+          return
+        }
         const output = await reopenOutputLog(outputNeeds(row.id))
         const more = await database.read(async (sql) => ({
           isInputTorn: await isInputPending(sql, row.id),
