@@ -14,6 +14,7 @@ import { NETWORK } from './isolation/network.ts'
 import { PRIVILEGES } from './isolation/privileges.ts'
 import { PROCESSES } from './isolation/processes.ts'
 import { RESOURCES } from './isolation/resources.ts'
+import { SYSTEM_CALLS } from './isolation/system-calls.ts'
 import { proveAll } from './prove.ts'
 import type { Excuses, Proofs, Subject } from './subject.ts'
 
@@ -25,6 +26,7 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
   guest: GUEST,
   neighbours: NEIGHBOURS,
   resources: RESOURCES,
+  'system calls': SYSTEM_CALLS,
 }
 
 export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))
