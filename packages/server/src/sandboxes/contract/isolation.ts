@@ -9,6 +9,7 @@ import { FILESYSTEM } from './isolation/filesystem.ts'
 import type { Ground } from './isolation/ground.ts'
 import { prepareGround } from './isolation/ground.ts'
 import { GUEST } from './isolation/guest.ts'
+import { KERNEL_MEMORY } from './isolation/kernel-memory.ts'
 import { NEIGHBOURS } from './isolation/neighbours.ts'
 import { NETWORK } from './isolation/network.ts'
 import { PRIVILEGES } from './isolation/privileges.ts'
@@ -26,6 +27,7 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
   guest: GUEST,
   neighbours: NEIGHBOURS,
   resources: RESOURCES,
+  'kernel memory': KERNEL_MEMORY,
   'system calls': SYSTEM_CALLS,
 }
 

@@ -24,6 +24,7 @@ import { explained, isAbsent } from './engine-refusal.ts'
 import { dialGuest, waitForGuest } from './guest-socket.ts'
 import { assertMounted, identifyMounts, swappable, type IdentifiedMount } from './mount-sources.ts'
 import { sandboxDirectories } from './sandbox-directory.ts'
+import { countsTcpApart, limitTcpBuffers } from './tcp-limit.ts'
 
 /** What Docker and Podman each bring: a way to their engine, and what they found out about it. */
 export interface Engine {
@@ -190,6 +191,17 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     await hideProcesses(needs.launcherPath, firstPid, GUEST_GROUP, signal)
   }
 
+  async function limitTcp(
+    client: EngineClient,
+    name: string,
+    { limits: { memoryBytes } }: SandboxSpec,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (memoryBytes === null || !(await countsTcpApart())) return
+    const container = await client.inspectContainer(containerName(name), signal)
+    if (container !== null) await limitTcpBuffers(container, memoryBytes)
+  }
+
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
     try {
       if (isContainerOurs) await removeContainer(client, containerName(name))
@@ -242,6 +254,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
         )
         await assertMountsShown(client, name, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
         await hideNeighbours(client, name, spec, withDeadline(signal, CALL_TIMEOUT_MS))
+        await limitTcp(client, name, spec, withDeadline(signal, CALL_TIMEOUT_MS))
         return sandbox(name)
       } catch (error) {
         await undo(client, name, isContainerOurs)

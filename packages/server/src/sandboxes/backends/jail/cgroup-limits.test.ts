@@ -23,7 +23,12 @@ function written(layout: CgroupLayout, limits: typeof ALL | typeof NO_LIMITS, he
 test('version 1 has a directory per controller', () => {
   expect(written(VERSION_1, ALL)).toEqual([
     '/c/memory/holdfast/sbx at /sys/fs/cgroup/memory',
-    ...['memory.limit_in_bytes=1000000', 'memory.memsw.limit_in_bytes?=1000000', 'memory.swappiness?=0'],
+    ...[
+      'memory.limit_in_bytes=1000000',
+      'memory.memsw.limit_in_bytes?=1000000',
+      'memory.swappiness?=0',
+      'memory.kmem.tcp.limit_in_bytes?=250000',
+    ],
     ...['/c/pids/holdfast/sbx at /sys/fs/cgroup/pids', 'pids.max=10'],
     ...['/c/cpu/holdfast/sbx at /sys/fs/cgroup/cpu', 'cpu.cfs_period_us=100000', 'cpu.cfs_quota_us=50000'],
   ])

@@ -8,6 +8,7 @@
  */
 import { join } from 'node:path'
 import type { Limits } from '../../spec.ts'
+import { tcpBufferBytes } from '../tcp-buffers.ts'
 import { CONTROLLERS, isPlace, type CgroupLayout, type CgroupPlace, type Controller } from './cgroup-layout.ts'
 
 export interface LimitFile {
@@ -69,7 +70,12 @@ function limitFiles(controller: Controller, version: 1 | 2, value: number): read
       // Swap is off: without it a limit of memory is a limit of memory. Out of memory, the kernel ends the largest process, not the sandbox.
       return version === 2
         ? [required('memory.max', value), optional('memory.swap.max', 0)]
-        : [required('memory.limit_in_bytes', value), optional('memory.memsw.limit_in_bytes', value), optional('memory.swappiness', 0)]
+        : [
+            required('memory.limit_in_bytes', value),
+            optional('memory.memsw.limit_in_bytes', value),
+            optional('memory.swappiness', 0),
+            optional('memory.kmem.tcp.limit_in_bytes', tcpBufferBytes(value)),
+          ]
   }
 }
 

@@ -50,5 +50,6 @@ extern const struct attack RESOURCE_ATTACKS[];
 extern const struct attack GUEST_ATTACKS[];
 extern const struct attack NEIGHBOUR_ATTACKS[];
 extern const struct attack FILTER_ATTACKS[];
+extern const struct attack QUEUE_ATTACKS[];
 
 #endif
