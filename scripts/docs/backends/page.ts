@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Capabilities, CapabilityName } from '../../../packages/server/src/sandboxes/backend.ts'
 import { packingProblem } from '../../../packages/server/src/sandboxes/backends/packing-trial.ts'
-import { WITHOUT_IMAGES } from '../../../packages/server/src/sandboxes/contract/jail-excuses.ts'
+import { ON_EVERY_BACKEND, WITHOUT_IMAGES } from '../../../packages/server/src/sandboxes/contract/excuses.ts'
 import { dockerWords, podmanWords } from './engine-words.ts'
 import { bubblewrapWords, nsjailWords } from './jail-words.ts'
 import { NOWHERE } from './words.ts'
@@ -97,7 +97,10 @@ function excused(words: readonly BackendWords[]): string {
   const kinds = words
     .map(({ kind }) => kind)
     .filter((kind) => readFileSync(join(BACKENDS, kind, `${kind}.contract.test.ts`), 'utf8').includes('WITHOUT_IMAGES'))
-  const rows = Object.entries(WITHOUT_IMAGES).map(([promise, reason]) => [kinds.join(', '), promise, reason])
+  const rows = [
+    ...Object.entries(WITHOUT_IMAGES).map(([promise, reason]) => [kinds.join(', '), promise, reason]),
+    ...Object.entries(ON_EVERY_BACKEND).map(([promise, reason]) => ['all', promise, reason]),
+  ]
   return `### What the contracts excuse\n\n${table([['Backend', 'Promise', 'Reason'], ...rows])}`
 }
 

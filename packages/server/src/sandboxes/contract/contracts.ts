@@ -8,12 +8,14 @@ import type { BackendUnderTest } from '../../../../../test/environment/backends.
 import { backendsUnderTest } from '../../../../../test/environment/backends.ts'
 import type { BackendKind, BackendNeeds, SandboxBackend } from '../backend.ts'
 import { ISOLATION_PROMISES, isolationContract } from './isolation.ts'
+import { ON_EVERY_BACKEND } from './excuses.ts'
 import { LIFECYCLE_PROMISES, lifecycleContract } from './lifecycle.ts'
 import type { Excuses, Subject } from './subject.ts'
 
 type Open = (needs: BackendNeeds, settings: BackendUnderTest['settings']) => SandboxBackend
 
-export async function backendContracts(kind: BackendKind, open: Open, cannot: Excuses = {}): Promise<void> {
+export async function backendContracts(kind: BackendKind, open: Open, cannotItself: Excuses = {}): Promise<void> {
+  const cannot = { ...ON_EVERY_BACKEND, ...cannotItself }
   refuseUnknown(cannot)
   const found = (await backendsUnderTest()).find((candidate) => candidate.kind === kind)
   if (found === undefined) throw new Error(`the test machine knows no backend named ${kind}`)
