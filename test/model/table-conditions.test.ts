@@ -188,11 +188,14 @@ describe('an execution', () => {
 
   test('is deleted with its session only when it has ended', async () => {
     const { sessionId } = await execution()
-    await store.write((transaction) => executions.deleteEndedExecutions(transaction, sessionId))
-    expect(await store.read((sql) => executions.executionIds(sql, sessionId))).toEqual(['exe_1'])
+    const remove = () => store.write((transaction) => executions.deleteExecutions(transaction, sessionId, ['exe_1']))
+    await remove()
+    expect(await store.read((sql) => executions.endedExecutionIds(sql, sessionId, 10))).toEqual([])
+    expect(await store.read((sql) => executions.executionsKnown(sql, sessionId, ['exe_1']))).toEqual(['exe_1'])
     await end('lost')
-    await store.write((transaction) => executions.deleteEndedExecutions(transaction, sessionId))
-    expect(await store.read((sql) => executions.executionIds(sql, sessionId))).toEqual([])
+    expect(await store.read((sql) => executions.endedExecutionIds(sql, sessionId, 10))).toEqual(['exe_1'])
+    await remove()
+    expect(await store.read((sql) => executions.executionsKnown(sql, sessionId, ['exe_1']))).toEqual([])
   })
 
   test('is found in its own session and tenant only', async () => {

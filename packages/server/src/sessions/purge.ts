@@ -6,14 +6,15 @@
  * Each step may be repeated after a crash. Its events go with their own age, so that nobody's cursor ends early. The tenant's audit chain keeps that the session was there, when it was dropped and
  * the last hash of its own chain.
  */
-import { openStoredOutput } from './executions/output-log.ts'
 import type { Store } from '../store/store.ts'
-import { deleteEndedExecutions, executionIds } from '../store/tables/executions.ts'
+import { endedExecutionIds } from '../store/tables/executions.ts'
 import { deleteClosedSession } from '../store/tables/sessions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import { purgeChain } from './audit/purge-chain.ts'
 import { SYSTEM } from './caller.ts'
+import { removeExecutions } from './executions/remove-executions.ts'
 import type { Habitats } from './habitats.ts'
+import { BATCH, inBatches } from './retention.ts'
 
 export interface PurgeNeeds {
   readonly store: Store
@@ -25,8 +26,11 @@ export interface PurgeNeeds {
 export async function purge({ store, habitats, clock, outputDirectory }: PurgeNeeds, session: SessionRow): Promise<void> {
   const { id, tenantId, owner, auditSeq, auditHash } = session
   await habitats.remove(session)
-  for (const execution of await store.read((sql) => executionIds(sql, id)))
-    await openStoredOutput({ directory: outputDirectory, id: execution, blob: null, seq: 0 }).remove()
+  await inBatches(async () => {
+    const ids = await store.read((sql) => endedExecutionIds(sql, id, BATCH))
+    await removeExecutions({ store, outputDirectory }, id, ids)
+    return ids.length === BATCH
+  })
   const record = {
     action: 'session.purge',
     actor: SYSTEM,
@@ -36,8 +40,5 @@ export async function purge({ store, habitats, clock, outputDirectory }: PurgeNe
     outcome: 'success',
   } as const
   await purgeChain(store, { tenantId, chain: id, seq: auditSeq, hash: auditHash }, record, clock())
-  await store.write(async (transaction) => {
-    await deleteEndedExecutions(transaction, id)
-    await deleteClosedSession(transaction, session)
-  })
+  await store.write((transaction) => deleteClosedSession(transaction, session))
 }

@@ -9,8 +9,9 @@
 import type { Sealing } from '../home/sealing.ts'
 import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
 import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import { deleteEventsBefore } from '../store/tables/events.ts'
+import { deleteExpiredRequests } from '../store/tables/idempotency.ts'
 import { closingSessions, hostedSessions } from '../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import { errorText } from '../telemetry/log.ts'
@@ -68,6 +69,7 @@ import { createReaper } from './reaper.ts'
 import { createReconciler } from './reconciler.ts'
 import { recover } from './recovery.ts'
 import type { Recovered } from './recovery.ts'
+import { BATCH, createRetention } from './retention.ts'
 import { createRunning } from './running.ts'
 import type { Running } from './running.ts'
 import type { ServerLease } from './server-lease.ts'
@@ -90,8 +92,6 @@ import { createWorkspaceQuota } from './workspace-quota/workspace-quota.ts'
 
 /** After these a process may have to be started again. */
 const PROCESSES_MOVE: ReadonlySet<EventDraft['type']> = new Set(['process.ended', 'session.resumed', 'session.rebound'])
-/** Old events go a few at a time, with every sweep. */
-const EVENTS_AT_ONCE = 500
 export interface Sessions {
   /** Does not wait for its sandbox. */
   readonly getOrCreate: GetOrCreate
@@ -116,7 +116,7 @@ export interface Sessions {
   readonly waiting: number
   /** Sandboxes that this server is connected to. */
   readonly sandboxes: number
-  /** Handles what is due now; the timer does so by itself. */
+  /** Handles what is due now and removes what is past its age; the timer does so by itself. */
   sweep(): Promise<void>
   /** Takes up what an earlier life of this server left. Call it once, before the first request. */
   recover(): Promise<Recovered>
@@ -219,6 +219,13 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota }),
     observer,
   )
+  const retention = createRetention(
+    [
+      { name: 'events', removeBatch: inOneWrite((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, BATCH)) },
+      { name: 'idempotency-answers', removeBatch: inOneWrite((transaction) => deleteExpiredRequests(transaction, clock(), BATCH)) },
+    ],
+    log,
+  )
   const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
   const attended = createAttendance()
   const insides = createInsides({ reads, readiness, activity, attended, uses })
@@ -291,7 +298,12 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     void reachingAgain.tryAll()
     for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
     await reaper.reapAll()
-    await store.write((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, EVENTS_AT_ONCE), 'process')
+    // Not awaited: a round may take minutes, and deadlines do not wait for it.
+    void retention.run()
+  }
+
+  function inOneWrite(remove: (transaction: Transaction) => Promise<number>): () => Promise<boolean> {
+    return async () => (await store.write(remove, 'process')) === BATCH
   }
 
   return {
@@ -316,7 +328,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     get sandboxes() {
       return fleet.count
     },
-    sweep: () => sweep.run(),
+    async sweep() {
+      await sweep.run()
+      await retention.run()
+    },
     async recover() {
       const onUnreached = reachingAgain.add
       const recovered = await recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached, log })
@@ -330,6 +345,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       keeper.stop()
       await attended.stop(drainMs)
       await sweep.stop()
+      await retention.stop()
       await activity.flush()
       await outputs.close()
       if (onStop === 'suspend') await suspendAll()

@@ -11,9 +11,8 @@ import { deleteAuditOf } from '../../store/tables/audit.ts'
 import { findAnchor } from './anchors.ts'
 import type { AuditRecord } from './audit-record.ts'
 import type { ChainHead } from './chain.ts'
+import { BATCH, inBatches } from '../retention.ts'
 import { anchorChain } from './tenant-audit.ts'
-
-const BATCH = 1000
 
 /** To be called before the session's row is dropped; nothing may be appended to the chain afterwards. */
 export async function purgeChain(store: Store, head: ChainHead, record: AuditRecord, at: number, batch: number = BATCH): Promise<void> {
@@ -21,8 +20,5 @@ export async function purgeChain(store: Store, head: ChainHead, record: AuditRec
     const isAnchored = (await findAnchor(transaction, 'purged', head.chain)) !== null
     if (!isAnchored) await anchorChain(transaction, 'purged', head, record, at)
   })
-  let removed: number
-  do {
-    removed = await store.write((transaction) => deleteAuditOf(transaction, head.chain, batch), 'process')
-  } while (removed === batch)
+  await inBatches(async () => (await store.write((transaction) => deleteAuditOf(transaction, head.chain, batch), 'process')) === batch)
 }

@@ -9,7 +9,6 @@
 import { HoldfastError, isHoldfastError, MAXIMUM_BACKOFF_MS } from '@holdfast/protocol'
 import type { Sealing } from '../../home/sealing.ts'
 import type { Store } from '../../store/store.ts'
-import { deleteExecutions } from '../../store/tables/executions.ts'
 import type { ExecutionRow } from '../../store/tables/executions.ts'
 import {
   countRestart,
@@ -26,7 +25,7 @@ import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { SYSTEM } from '../caller.ts'
 import type { Caller } from '../caller.ts'
-import { openStoredOutput } from '../executions/output-log.ts'
+import { removeExecutions } from '../executions/remove-executions.ts'
 import { isLive } from '../lifecycle/state.ts'
 import type { Running } from '../running.ts'
 import type { SessionReads } from '../session-reads.ts'
@@ -150,8 +149,7 @@ export function createProcessKeeper(needs: ProcessKeeperNeeds): ProcessKeeper {
   /** What fails for ever must not fill the disk for ever. */
   async function forgetOld(ref: SessionRef, name: string): Promise<void> {
     const old = await store.read((sql) => oldProcesses(sql, ref, name, MAXIMUM_KEPT))
-    for (const id of old) await openStoredOutput({ directory: outputDirectory, id, blob: null, seq: 0 }).remove()
-    if (old.length > 0) await store.write((transaction) => deleteExecutions(transaction, ref.id, old), 'process')
+    await removeExecutions({ store, outputDirectory }, ref.id, old)
   }
 
   async function refused(ref: SessionRef, name: string, error: unknown, refusals: number): Promise<void> {

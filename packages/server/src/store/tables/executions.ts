@@ -187,11 +187,6 @@ export async function storedOutput(sql: Sql, id: string): Promise<Uint8Array | n
   return row === undefined ? null : new RowReader('executions', row).bytesOrNull('output')
 }
 
-/** With the record of their session. */
-export async function deleteEndedExecutions(transaction: Transaction, sessionId: string): Promise<void> {
-  await transaction.run(`DELETE FROM executions WHERE session_id = ? AND status <> 'running'`, sessionId)
-}
-
 /** Of those that have ended. */
 export async function deleteExecutions(transaction: Transaction, sessionId: string, ids: readonly string[]): Promise<void> {
   const places = ids.map(() => '?').join(', ')
@@ -206,7 +201,8 @@ export async function executionsKnown(sql: Sql, sessionId: string, ids: readonly
   return rows.map((row) => new RowReader('executions', row).text('id'))
 }
 
-export async function executionIds(sql: Sql, sessionId: string): Promise<readonly string[]> {
-  const rows = await sql.all(`SELECT id FROM executions WHERE session_id = ?`, sessionId)
-  return rows.map((row) => new RowReader('executions', row).text('id'))
+/** The oldest ones that have ended. */
+export async function endedExecutionIds(sql: Sql, sessionId: string, limit: number): Promise<readonly string[]> {
+  const text = `SELECT id FROM executions WHERE session_id = ? AND status <> 'running' ORDER BY started_at, id LIMIT ?`
+  return (await sql.all(text, sessionId, limit)).map((row) => new RowReader('executions', row).text('id'))
 }
