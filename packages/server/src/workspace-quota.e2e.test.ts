@@ -47,7 +47,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
     test('stops a writer while it writes, keeps the files, and says so; its neighbour runs on', async () => {
       const [full, neighbour] = await Promise.all([real.session('full'), real.session('neighbour')])
       const beside = ended(neighbour, 'until [ -e done ]; do sleep 0.05; done; echo unharmed')
-      const result = await ended(full, 'dd if=/dev/zero of=big bs=1M count=1024; echo through')
+      // At a pace of its own: how far it gets must not depend on the disk.
+      const result = await ended(full, 'for i in $(seq 100); do dd if=/dev/zero bs=1M count=4 >> big; sleep 0.1; done; echo through')
       expect(result).toMatchObject({ status: 'workspace_full', exit_code: null, signal: 'SIGKILL', stdout: '' })
       expect(result.session.notice).toMatch(/^This command was stopped: the workspace holds more/)
       await real.sh(neighbour, 'touch done')
@@ -73,6 +74,20 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       const session = await real.session('removed')
       const command = 'exec 3>gone; rm gone; dd if=/dev/zero bs=1M count=60 >&3; sleep 50; echo through'
       expect(await ended(session, command)).toMatchObject({ status: 'workspace_full', stdout: '' })
+      expect((await ended(session, 'ls')).session).not.toHaveProperty('notice')
+      expect(await eventsOf(session)).toHaveLength(1)
+    })
+
+    test('counts files that are removed and lie in messages nobody has received', async ({ skip }) => {
+      const session = await real.session('in-flight')
+      if ((await ended(session, 'command -v python3')).exit_code !== 0) skip('the image has no python3')
+      const send = `import os, socket, time
+one, other = socket.socketpair()
+for i in range(100):
+    fd = os.open('gone', os.O_CREAT | os.O_WRONLY); os.write(fd, bytes(4 * 2**20)); os.unlink('gone')
+    socket.send_fds(one, [b'x'], [fd]); os.close(fd); time.sleep(0.1)
+print('through')`
+      expect(await ended(session, `python3 -c "${send}"`)).toMatchObject({ status: 'workspace_full', stdout: '' })
       expect((await ended(session, 'ls')).session).not.toHaveProperty('notice')
       expect(await eventsOf(session)).toHaveLength(1)
     })

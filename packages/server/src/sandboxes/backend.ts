@@ -42,8 +42,17 @@ export interface ImageFacet {
   ensure(reference: string, signal?: AbortSignal, onProgress?: OnProgress): Promise<void>
 }
 
+/** Stops all processes of a sandbox at once, the guest among them, and lets them go on. */
+export interface FreezerFacet {
+  /** Resolves when they are stopped, or soon will be. `attach` and `destroy` undo it. */
+  freeze(name: string): Promise<void>
+  /** Safe for a sandbox that is not frozen or gone. */
+  thaw(name: string): Promise<void>
+}
+
 export interface SandboxBackend {
   readonly kind: BackendKind
+  readonly freezer?: FreezerFacet
   /** Absent where sandboxes show the host's own `/usr`. */
   readonly images?: ImageFacet
   /** Available with its capabilities, or the exact reason and the fix. Never throws, changes nothing. */

@@ -34,6 +34,8 @@ export interface LiveSandbox {
   /** True when the guest was heard lately or answers a ping. After a failed one it is dialled once more; then it is gone. */
   check(now: number): Promise<boolean>
   readonly health: Readonly<HealthCounts>
+  /** Stops all its processes until the returned function is called, where the backend can. Do so within a second: the guest is stopped too. */
+  freeze(): Promise<() => Promise<void>>
   /** Lets go: closes the connection and leaves the sandbox and its programs running. */
   detach(): void
   /** Removes everything. Calling it again waits for the same removal; after a failed one it tries again. */

@@ -81,6 +81,18 @@ export class ReconnectingSandbox implements LiveSandbox {
     return signal === undefined ? this.#next.promise : unlessAborted(this.#next.promise, signal)
   }
 
+  async freeze(): Promise<() => Promise<void>> {
+    const freezer = this.#backend.freezer
+    const thaw = () => freezer?.thaw(this.name) ?? Promise.resolve()
+    try {
+      await freezer?.freeze(this.name)
+      return thaw
+    } catch (error) {
+      await thaw()
+      throw error
+    }
+  }
+
   detach(): void {
     // What was sent still leaves, e.g. which executions may be forgotten.
     this.#link?.inside.close()

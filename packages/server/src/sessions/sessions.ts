@@ -191,7 +191,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   })
   const workspaceQuota = createWorkspaceQuota({
     ...{ measuring: needs.measuring, maxEntries: needs.maxWorkspaceEntries, placesOf: habitats.placesOf },
-    ...{ serverId, changes, cancelling, fleet, clock, log },
+    ...{ serverId, changes, cancelling, fleet, log },
   })
   const reaper = createReaper({ store, fleet, serverId, log })
   const evict = createEviction({ store, fleet, serverId })
@@ -221,7 +221,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   )
   const retention = createRetention(
     [
-      { name: 'events', removeBatch: inOneWrite((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, BATCH)) },
+      {
+        name: 'events',
+        removeBatch: inOneWrite((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, BATCH)),
+      },
       { name: 'idempotency-answers', removeBatch: inOneWrite((transaction) => deleteExpiredRequests(transaction, clock(), BATCH)) },
     ],
     log,

@@ -16,6 +16,7 @@ import { PRIVILEGES } from './isolation/privileges.ts'
 import { PROCESSES } from './isolation/processes.ts'
 import { RESOURCES } from './isolation/resources.ts'
 import { SYSTEM_CALLS } from './isolation/system-calls.ts'
+import { WORKSPACE } from './isolation/workspace.ts'
 import { proveAll } from './prove.ts'
 import type { Excuses, Proofs, Subject } from './subject.ts'
 
@@ -29,6 +30,7 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
   resources: RESOURCES,
   'kernel memory': KERNEL_MEMORY,
   'system calls': SYSTEM_CALLS,
+  workspace: WORKSPACE,
 }
 
 export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))

@@ -30,11 +30,15 @@ export interface Cancelling {
   /** One execution. Resolves when its end is stored. */
   one(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox | undefined, graceMs?: number): Promise<Killed>
   /** All of a session's; `processes` says whether named ones end too and are not started again, `status` what their end is called. Background trees of ended executions go as well. */
-  all(
-    session: SessionRow,
-    live: LiveSandbox | undefined,
-    options: { readonly processes: boolean; readonly graceMs?: number; readonly status?: ExecutionStatus },
-  ): Promise<Killed>
+  all(session: SessionRow, live: LiveSandbox | undefined, options: CancelOptions): Promise<Killed>
+}
+
+export interface CancelOptions {
+  readonly processes: boolean
+  readonly graceMs?: number
+  readonly status?: ExecutionStatus
+  /** Called when the cancellation is stored, before the guest is asked for anything. */
+  readonly beforeKill?: () => Promise<void>
 }
 
 export interface CancellingNeeds {
@@ -48,11 +52,12 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
     rows: readonly Pick<ExecutionRow, 'id'>[],
     live: LiveSandbox | undefined,
     graceMs: number,
-    status?: ExecutionStatus,
+    { status, beforeKill }: Pick<CancelOptions, 'status' | 'beforeKill'> = {},
   ): Promise<Killed> {
     await store.write(async (transaction) => {
       for (const { id } of rows) await requestCancel(transaction, id, clock())
     })
+    await beforeKill?.()
     const ids = rows.map(({ id }) => id)
     await executions.started(ids)
     if (status !== undefined) executions.nameEnd(ids, status)
@@ -82,10 +87,10 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
 
   return {
     one: (execution, live, graceMs = KILL_GRACE_MS) => cancel([execution], live, graceMs),
-    async all(session, live, { processes, graceMs = KILL_GRACE_MS, status }) {
+    async all(session, live, { processes, graceMs = KILL_GRACE_MS, ...how }) {
       if (processes) await callOffRestarts(session)
       const rows = await store.read((sql) => runningExecutions(sql, session.id))
-      const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs, status)
+      const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs, how)
       if (live === undefined || !first.verified) return first
       try {
         const rest = sum(await Promise.all((await leftovers(session, live)).map((key) => kill(live, key, graceMs))))

@@ -8,6 +8,7 @@
  * are removed through the API. Why it is done by watching: docs/adr/0016-workspace-quota.md
  */
 import { HoldfastError } from '@holdfast/protocol'
+import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -17,6 +18,7 @@ import type { Cancelling } from '../executions/cancelling.ts'
 import type { Fleet } from '../fleet.ts'
 import { isLive } from '../lifecycle/state.ts'
 import { step, unchanged } from '../lifecycle/step.ts'
+import { createFreeSpaceWatch } from './free-space.ts'
 import { createIntakes } from './intake.ts'
 import type { Intake, Intakes } from './intake.ts'
 import type { Measuring, MeasuredPlace } from './measuring.ts'
@@ -47,7 +49,6 @@ export interface WorkspaceQuotaNeeds {
   readonly changes: Changes
   readonly cancelling: Cancelling
   readonly fleet: Fleet
-  readonly clock: () => number
   readonly log: Log
 }
 
@@ -61,20 +62,23 @@ interface Watched {
 }
 
 export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota {
-  const { measuring, maxEntries, placesOf, serverId, changes, cancelling, fleet, clock, log } = needs
+  const { measuring, maxEntries, placesOf, serverId, changes, cancelling, fleet, log } = needs
+  const freeSpace = createFreeSpaceWatch()
   const all = new Map<string, Watched>()
 
   function begin(watched: Watched): WorkspaceWatch {
     const { bounds, intakes } = watched
     const { id } = watched.session
     return watchWorkspace({
-      ...{ measuring, clock, bounds, places: placesOf(watched.session), uid: watched.session.packUid },
+      ...{ measuring, freeSpace, bounds, places: placesOf(watched.session), uid: watched.session.packUid },
+      clock: () => performance.now(),
       isBusy: () => watched.session.running > 0 || intakes.count > 0,
-      async stopWriters() {
+      freeze: async () => (await liveOf(watched)?.freeze()) ?? unfrozen,
+      async stopWriters(thaw) {
         const { session } = watched
         intakes.refuse()
-        const live = session.sandboxId === null ? undefined : fleet.get(session.sandboxId)
-        await cancelling.all(session, live, { processes: true, graceMs: 0, status: 'workspace_full' })
+        const live = liveOf(watched)
+        await cancelling.all(session, live, { processes: true, graceMs: 0, status: 'workspace_full', beforeKill: thaw })
       },
       onMeasuring: () => intakes.measuring(),
       onMeasured(usage) {
@@ -88,6 +92,10 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
       },
       onTrouble: (error) => log.warn('workspace-not-measured', { session: id, error: errorText(error) }),
     })
+  }
+
+  function liveOf({ session: { sandboxId } }: Watched): LiveSandbox | undefined {
+    return sandboxId === null ? undefined : fleet.get(sandboxId)
   }
 
   /** The next result says so; who listens hears of each stop. */
@@ -114,7 +122,6 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
       return
     }
     const watched = known ?? { session, watch: null, stops: 0, ...boundsOf(bytes) }
-    const isBegun = watched.session.running === 0 && session.running > 0
     watched.session = session
     all.set(session.id, watched)
     if (isServed) watched.watch ??= begin(watched)
@@ -122,7 +129,6 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
       watched.watch?.stop()
       watched.watch = null
     }
-    if (isBegun) watched.watch?.wake()
   }
 
   function boundsOf(bytes: number): Pick<Watched, 'bounds' | 'intakes'> {
@@ -162,9 +168,7 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
     async intake(session) {
       const watched = await ready(session, ({ intakes }) => intakes.isTight)
       if (watched === null) return null
-      const intake = watched.intakes.open(watched.usage)
-      if (watched.intakes.count === 1) watched.watch?.wake()
-      return intake
+      return watched.intakes.open(watched.usage)
     },
     stop() {
       for (const { watch } of all.values()) watch?.stop()
@@ -172,3 +176,5 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
     },
   }
 }
+
+async function unfrozen(): Promise<void> {}

@@ -1,48 +1,57 @@
 /**
- * Keeps an eye on one workspace while programs can write to it, and stops them when it holds too much.
+ * Watches one workspace while programs can write to it, and stops them when it holds too much.
  *
- * ingress → access → policy → [sessions] → sandboxes → guest → result
- *
- * Four times a second, while something runs, the file system is asked how much it has left. When that fell by half of what the session may
- * still add, the workspace is measured; and every two seconds in any case, because a neighbour who removes files hides one who adds some.
- * A large workspace is measured less often, so that no session takes more than a tenth of a processor unless the disk really fills.
+ * The free space of its file system decides when the workspace is measured: when that fell by half of what the session may still add, and
+ * every two seconds in any case, because a neighbour who removes files hides one who adds some. A measurement because of fallen space
+ * runs while the sandbox is frozen, so that its size does not grow meanwhile. A large workspace is measured less often, so that no
+ * session takes more than a tenth of a processor unless the disk really fills.
  */
-import { setTimeout as wait } from 'node:timers/promises'
+import type { FreeSpace, FreeSpaceWatch } from './free-space.ts'
 import type { Measuring, MeasuredPlace } from './measuring.ts'
 import { exceeds, lowered, stretched } from './usage.ts'
 import type { Usage } from './usage.ts'
 
-/** How often the file system is asked. */
-const BUSY = { askMs: 250, measureMs: 2_000 }
-/** Nothing runs that the server knows of; a program may have been left in the background. */
-const QUIET = { askMs: 1_000, measureMs: 30_000 }
-/** Between two measurements at least so many times as long as one takes. */
+/** Between two measurements at most. */
+const MEASURE_MS = { busy: 2_000, quiet: 30_000 }
+/** Between two measurements at least so many times as long as one takes, unless the space falls. */
 const REST = 9
+/** The same while the space falls and the session was found not to be the cause. */
+const REST_BESIDE_WRITER = 3
+/** After a measurement that failed. */
+const RETRY_MS = 250
 /** What cannot be measured so many times in a row must not be written to. */
 const MAX_FAILURES = 5
+/** So long after work began the space is looked at often, whether it falls or not. */
+const YOUNG_MS = 5_000
+/** A large workspace is not measured to the end while its sandbox is frozen: its guest has to answer. */
+const LONGEST_FREEZE_MS = 1_000
+/** Descriptors may wait so long for a connection to be accepted. */
+const UNSEEN_MS = 200
 
 export interface WorkspaceWatch {
   /** What it held when last measured; `null` before that, or when it cannot be measured. */
   readonly usage: Usage | null
   /** Resolves when it was measured and nothing is being stopped. Rejects when it cannot be measured. */
   ready(): Promise<void>
-  /** The same, measured anew: what was removed since is not held against anybody. */
+  /** The same, measured again: files that were removed since do not count. */
   refresh(): Promise<void>
-  /** Something has begun: ask soon. */
-  wake(): void
   stop(): void
 }
 
 export interface WorkspaceWatchNeeds {
   readonly measuring: Measuring
+  readonly freeSpace: FreeSpaceWatch
+  /** Milliseconds that only grow. */
   readonly clock: () => number
   readonly places: readonly MeasuredPlace[]
   readonly uid: number | null
   readonly bounds: Usage
   /** Whether anything may be writing. */
   isBusy(): boolean
-  /** Ends everything that writes. */
-  stopWriters(): Promise<void>
+  /** Stops all programs that can write until the returned function is called, where that is possible. */
+  freeze(): Promise<() => Promise<void>>
+  /** Ends everything that writes. Calls `thaw` right before the first is killed: the guest, which kills them, is frozen like them. */
+  stopWriters(thaw: () => Promise<void>): Promise<void>
   /** What it holds now that they are stopped. */
   onStopped(usage: Usage): Promise<void>
   onMeasuring(): void
@@ -53,45 +62,80 @@ export interface WorkspaceWatchNeeds {
 export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
   const { measuring, clock, places, uid, bounds } = needs
   const stopped = new AbortController()
-  let awake = new AbortController()
   let usage: Usage | null = null
   /** What was there before anything ran may stay: whoever is over has to be able to remove it. */
   let ceiling = needs.isBusy() ? bounds : null
-  let last = { at: 0, tookMs: 0, space: { bytes: 0, entries: 0 } }
+  let free: FreeSpace | null = null
+  let last: { readonly at: number; readonly tookMs: number; readonly free: FreeSpace | null; readonly isCause: boolean } = {
+    ...{ at: clock(), tookMs: 0, free: null, isCause: true },
+  }
   let failures = 0
+  let unseenSince: number | null = null
+  let busySince: number | null = null
+  let isLooking = false
   let stopping: Promise<void> | null = null
-  let looking = look()
-  void watch()
+  let looking = look(false)
+  looking.catch(() => undefined)
+  const unwatch = needs.freeSpace.watch(
+    places.map(({ directory }) => directory),
+    onLook,
+  )
 
-  async function look(): Promise<void> {
+  async function look(isFrozen: boolean): Promise<void> {
+    isLooking = true
+    const since = clock()
+    const before = free
+    let thaw = unfrozen
     try {
-      const space = await measuring.space(places)
-      const since = clock()
+      if (isFrozen) thaw = await freezeShortly()
       needs.onMeasuring()
-      const { usage: found, isOver } = await measuring.measure(places, uid, ceiling, stopped.signal)
-      last = { at: clock(), tookMs: clock() - since, space }
-      if (isOver) await (stopping = stopWriters())
+      const { usage: found, isOver, unseen } = await measuring.measure(places, uid, ceiling, stopped.signal)
+      const grew = found.bytes - (usage?.bytes ?? 0)
+      last = { at: clock(), tookMs: clock() - since, free: before, isCause: grew * 4 >= fallenSince(last.free, before).bytes }
+      unseenSince = unseen === 0 ? null : (unseenSince ?? clock())
+      if (isOver || isUnseenTooLong()) await (stopping = stopWriters(thaw))
       else note(found, lowered(ceiling ?? stretched(bounds, found), bounds, found))
       failures = 0
     } catch (error) {
       usage = null
+      last = { ...last, at: clock() }
       if (stopped.signal.aborted) throw error
       failures += 1
       needs.onTrouble(error)
-      if (failures === MAX_FAILURES) await needs.stopWriters().catch(needs.onTrouble)
+      if (failures === MAX_FAILURES) await needs.stopWriters(thaw).catch(needs.onTrouble)
       throw error
     } finally {
+      await thaw().catch(needs.onTrouble)
       stopping = null
+      isLooking = false
     }
   }
 
-  function lookAgain(): Promise<void> {
-    looking = looking.catch(() => undefined).then(look)
+  /** It goes on by itself when the measurement takes too long. */
+  async function freezeShortly(): Promise<() => Promise<void>> {
+    const thaw = await needs.freeze().catch((error: unknown) => {
+      needs.onTrouble(error)
+      return unfrozen
+    })
+    let thawing: Promise<void> | null = null
+    const once = () => (thawing ??= thaw())
+    const timer = setTimeout(() => void once().catch(needs.onTrouble), LONGEST_FREEZE_MS)
+    return () => {
+      clearTimeout(timer)
+      return once()
+    }
+  }
+
+  function lookAgain(isFrozen = false): Promise<void> {
+    isLooking = true
+    looking = looking.catch(() => undefined).then(() => look(isFrozen))
+    looking.catch(() => undefined)
     return looking
   }
 
-  async function stopWriters(): Promise<void> {
-    await needs.stopWriters()
+  async function stopWriters(thaw: () => Promise<void>): Promise<void> {
+    await needs.stopWriters(thaw)
+    unseenSince = null
     needs.onMeasuring()
     const { usage: found } = await measuring.measure(places, uid, null, stopped.signal)
     note(found, stretched(bounds, found))
@@ -104,26 +148,30 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
     needs.onMeasured(found)
   }
 
-  async function isDue(): Promise<boolean> {
-    const { measureMs } = needs.isBusy() ? BUSY : QUIET
-    const age = clock() - last.at
-    if (usage === null || ceiling === null || age >= Math.max(measureMs, REST * last.tookMs)) return true
-    if (age < last.tookMs) return false
-    const now = await measuring.space(places)
-    const fell = { bytes: last.space.bytes - now.bytes, entries: last.space.entries - now.entries, hidden: 0 }
-    const half = { bytes: (ceiling.bytes - usage.bytes) / 2, entries: (ceiling.entries - usage.entries) / 2, hidden: 0 }
-    return exceeds(fell, half)
+  function isUnseenTooLong(): boolean {
+    return unseenSince !== null && clock() - unseenSince >= UNSEEN_MS
   }
 
-  async function watch(): Promise<void> {
-    await looking.catch(() => undefined)
-    while (!stopped.signal.aborted) {
-      const signal = AbortSignal.any([stopped.signal, awake.signal])
-      await wait((needs.isBusy() ? BUSY : QUIET).askMs, undefined, { signal, ref: false }).catch(() => undefined)
-      if (awake.signal.aborted) awake = new AbortController()
-      if (stopped.signal.aborted || !(await isDue().catch(() => true))) continue
-      await lookAgain().catch(() => undefined)
-    }
+  /** Returns whether to look again soon. */
+  function onLook(now: FreeSpace): boolean {
+    free = now
+    busySince = needs.isBusy() ? (busySince ?? clock()) : null
+    if (last.free === null) last = { ...last, free: now }
+    const isYoung = busySince !== null && clock() - busySince < YOUNG_MS
+    if (isLooking || stopped.signal.aborted) return isYoung
+    const reason = reasonToMeasure(now)
+    if (reason !== null) void lookAgain(reason === 'space-fell')
+    return isYoung
+  }
+
+  function reasonToMeasure(now: FreeSpace): 'space-fell' | 'time' | null {
+    const age = clock() - last.at
+    if (usage === null || ceiling === null) return age >= RETRY_MS ? 'time' : null
+    if (isUnseenTooLong()) return 'time'
+    if (age >= Math.max(MEASURE_MS[busySince === null ? 'quiet' : 'busy'], REST * last.tookMs)) return 'time'
+    if (age < last.tookMs * (last.isCause ? 1 : REST_BESIDE_WRITER)) return null
+    const half = { bytes: (ceiling.bytes - usage.bytes) / 2, entries: (ceiling.entries - usage.entries) / 2, hidden: 0 }
+    return exceeds({ ...fallenSince(last.free, now), hidden: 0 }, half) ? 'space-fell' : null
   }
 
   return {
@@ -136,8 +184,17 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
       // What could not be measured a moment ago may be so now.
       if (usage === null) await lookAgain()
     },
-    refresh: lookAgain,
-    wake: () => awake.abort(),
-    stop: () => stopped.abort(),
+    refresh: () => lookAgain(),
+    stop() {
+      stopped.abort()
+      unwatch()
+    },
   }
+}
+
+async function unfrozen(): Promise<void> {}
+
+function fallenSince(before: FreeSpace | null, now: FreeSpace | null): FreeSpace {
+  if (before === null || now === null) return { bytes: 0, entries: 0 }
+  return { bytes: before.bytes - now.bytes, entries: before.entries - now.entries }
 }

@@ -52,6 +52,7 @@ export const InspectedContainer = z.object({
   Id: z.string(),
   State: z.object({
     Running: z.boolean(),
+    Paused: z.boolean().default(false),
     /** Of the first process, as the host numbers it; 0 when it does not run. */
     Pid: z.number().default(0),
     ExitCode: z.number().default(0),

@@ -8,7 +8,7 @@
  * number of creations run side by side.
  */
 import { HoldfastError } from '@holdfast/protocol'
-import type { BackendNeeds, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
+import type { BackendNeeds, FreezerFacet, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
 import { sandboxUserOnHost } from '../../sandbox-user.ts'
@@ -222,9 +222,15 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
 
   const sandbox = (name: string): Sandbox => ({ name, kind, dial: (signal) => dialGuest(name, directories.path(name), signal) })
 
+  const freezer: FreezerFacet = {
+    freeze: (name) => ask((client, deadline) => client.pauseContainer(containerName(name), deadline), undefined),
+    thaw: (name) => ask((client, deadline) => client.unpauseContainer(containerName(name), deadline), undefined),
+  }
+
   return {
     kind,
     images: { ensure: ensureImage },
+    freezer,
     probe: (signal) => probeOf(freshFacts(signal)),
 
     async check(spec, signal) {
@@ -269,6 +275,8 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       const isOurs = container?.Config.Labels?.[SERVER_LABEL] === needs.serverId
       if (!isOurs || container.State.Running !== true)
         throw new HoldfastError('sandbox_gone', `there is no running sandbox ${name} on ${kind}`, { name })
+      // A server that was killed may have left it paused.
+      if (container.State.Paused === true) await freezer.thaw(name)
       return sandbox(name)
     },
 
@@ -278,7 +286,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       const containers = await ask((client, deadline) => client.listContainers([`${SERVER_LABEL}=${needs.serverId}`], deadline), signal)
       for (const container of containers) {
         const name = container.Labels?.[SANDBOX_LABEL] ?? ''
-        if (isSandboxName(name)) statuses.set(name, { name, running: container.State === 'running' })
+        if (isSandboxName(name)) statuses.set(name, { name, running: container.State === 'running' || container.State === 'paused' })
       }
       return [...statuses.values()]
     },

@@ -39,6 +39,9 @@ export interface EngineClient {
   pullImage(reference: string, onLine: (line: string) => void, signal: AbortSignal): Promise<void>
   createContainer(request: CreateRequest, signal: AbortSignal): Promise<CreatedContainer>
   startContainer(name: string, signal: AbortSignal): Promise<void>
+  pauseContainer(name: string, signal: AbortSignal): Promise<void>
+  /** Also when it is not paused, or gone. */
+  unpauseContainer(name: string, signal: AbortSignal): Promise<void>
   inspectContainer(name: string, signal: AbortSignal): Promise<InspectedContainer | null>
   /** Running or not. */
   listContainers(labels: readonly string[], signal: AbortSignal): Promise<ListedContainers>
@@ -149,6 +152,13 @@ export function engineClient(engine: string, address: EngineAddress): EngineClie
       order({ method: 'POST', path: '/images/create', query: { fromImage: reference }, onLine }, `pull the image ${reference}`, signal),
     createContainer: (request, signal) => ask({ method: 'POST', ...request }, 'create the sandbox', CreatedContainer, signal),
     startContainer: (name, signal) => order({ method: 'POST', path: `/containers/${name}/start` }, 'start the sandbox', signal),
+    pauseContainer: (name, signal) => order({ method: 'POST', path: `/containers/${name}/pause` }, 'pause the sandbox', signal),
+    async unpauseContainer(name, signal) {
+      const response = await send({ method: 'POST', path: `/containers/${name}/unpause` }, signal)
+      // Engines answer 409 or 500 for one that is not paused.
+      if (isSuccess(response) || response.status === 404 || /not paused/i.test(response.text)) return
+      throw refused(response, 'unpause the sandbox')
+    },
     inspectContainer: (name, signal) =>
       find({ method: 'GET', path: `/containers/${name}/json` }, 'look at the sandbox', InspectedContainer, signal),
     listContainers: (labels, signal) =>

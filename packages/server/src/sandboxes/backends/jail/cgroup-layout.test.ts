@@ -31,8 +31,9 @@ function host(wish: Partial<CgroupHost>): CgroupHost {
 }
 
 test('root on version 1 gets a place in each hierarchy', () => {
-  const layout = findCgroups('srv', host({ mountinfo: version1('memory', 'pids', 'cpu,cpuacct') }))
+  const layout = findCgroups('srv', host({ mountinfo: version1('memory', 'pids', 'cpu,cpuacct', 'freezer') }))
   expect(layout).toEqual({
+    freezer: { version: 1, parent: join(top, 'freezer/holdfast-srv') },
     memory: { version: 1, parent: join(top, 'memory/holdfast-srv') },
     pids: { version: 1, parent: join(top, 'pids/holdfast-srv') },
     cpu: { version: 1, parent: join(top, 'cpu,cpuacct/holdfast-srv') },
@@ -45,12 +46,13 @@ test('root on version 2 gets one place for all, at the top', () => {
     host({ mountinfo: version2(top, 'cpuset cpu io memory pids'), selfCgroup: '0::/system.slice/x.service\n' }),
   )
   const place = { version: 2, parent: join(top, 'holdfast-srv') }
-  expect(layout).toEqual({ memory: place, pids: place, cpu: place })
+  expect(layout).toEqual({ memory: place, pids: place, cpu: place, freezer: place })
 })
 
-test('on a hybrid host a version 2 hierarchy without controllers is passed over', () => {
+test('on a hybrid host a version 2 hierarchy without controllers is passed over, except to freeze', () => {
   const layout = findCgroups('srv', host({ mountinfo: version2(top, '') + version1('memory', 'pids', 'cpu') }))
   expect(layout.memory).toEqual({ version: 1, parent: join(top, 'memory/holdfast-srv') })
+  expect(layout.freezer).toEqual({ version: 2, parent: join(top, 'holdfast-srv') })
 })
 
 test('another user gets only what was delegated to it', () => {

@@ -19,7 +19,10 @@ export interface CgroupPlace {
   readonly parent: string
 }
 
-export type CgroupLayout = Readonly<Record<Controller, CgroupPlace | { readonly reason: string }>>
+export type CgroupLayout = Readonly<Record<Controller, CgroupPlace | { readonly reason: string }>> & {
+  /** Where all processes of a sandbox can be frozen; `null` where nothing of the kind is writable. */
+  readonly freezer?: CgroupPlace | null
+}
 
 /** What the layout is read from; tests give their own tree. */
 export interface CgroupHost {
@@ -58,7 +61,20 @@ export function findCgroups(serverId: string, host: CgroupHost = thisHost()): Cg
       return { reason: `${version1.path} is mounted read-only; give the container of the server a writable cgroup tree` }
     return { version: 1, parent: join(version1.path, `holdfast-${serverId}`) }
   }
-  return { memory: place('memory'), pids: place('pids'), cpu: place('cpu') }
+  return { memory: place('memory'), pids: place('pids'), cpu: place('cpu'), freezer: findFreezer(serverId, mounts, version2?.base, host) }
+}
+
+/** Version 2 freezes without a controller, also beside version 1 hierarchies that have the controllers. */
+function findFreezer(
+  serverId: string,
+  mounts: readonly CgroupMount[],
+  version2Base: string | undefined,
+  { isRoot }: CgroupHost,
+): CgroupPlace | null {
+  if (version2Base !== undefined && isWritable(version2Base)) return { version: 2, parent: join(version2Base, `holdfast-${serverId}`) }
+  const version1 = mounts.find((mount) => mount.version === 1 && mount.controllers.includes('freezer'))
+  if (version1 === undefined || !isRoot || !isWritable(version1.path)) return null
+  return { version: 1, parent: join(version1.path, `holdfast-${serverId}`) }
 }
 
 export function isPlace(place: CgroupPlace | { readonly reason: string }): place is CgroupPlace {

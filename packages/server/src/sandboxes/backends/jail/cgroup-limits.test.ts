@@ -57,3 +57,14 @@ test('where there are no cgroups none is made', () => {
   const nowhere = { reason: 'none' }
   expect(written({ memory: nowhere, pids: nowhere, cpu: nowhere }, NO_LIMITS)).toEqual([])
 })
+
+test('one that is to be frozen has a cgroup for that beside its limits, which programs do not see', () => {
+  const freezer = { version: 2, parent: '/c/unified/holdfast' } as const
+  const frozen = (layout: CgroupLayout) => sandboxCgroups(layout, 'sbx', { ...NO_LIMITS, pids: 10 }, 0, true)
+  expect(frozen({ ...VERSION_1, freezer })).toMatchObject([
+    { directory: '/c/pids/holdfast/sbx' },
+    { directory: '/c/unified/holdfast/sbx', shownAt: null, files: [] },
+  ])
+  expect(frozen({ ...VERSION_2, freezer: PLACE_2 })).toMatchObject([{ directory: '/c/holdfast/sbx', shownAt: '/sys/fs/cgroup' }])
+  expect(frozen(VERSION_1)).toHaveLength(1)
+})

@@ -20,8 +20,8 @@ export interface LimitFile {
 
 export interface SandboxCgroup {
   readonly directory: string
-  /** Where programs inside look for it. */
-  readonly shownAt: string
+  /** Where programs inside look for it; `null` for one that has no limits. */
+  readonly shownAt: string | null
   readonly files: readonly LimitFile[]
 }
 
@@ -29,9 +29,16 @@ const CPU_PERIOD_USEC = 100_000
 
 /**
  * The cgroups of one sandbox: one per limited controller, and one in any case where there is any, so that destroy
- * finds every process. `helperProcesses` are ours, outside the sandbox's pid namespace but in its cgroup.
+ * finds every process. `helperProcesses` are ours, outside the sandbox's pid namespace but in its cgroup. One that is to be
+ * `freezable` also has a cgroup that can be frozen, where the host has a place for it.
  */
-export function sandboxCgroups(layout: CgroupLayout, name: string, limits: Limits, helperProcesses: number): readonly SandboxCgroup[] {
+export function sandboxCgroups(
+  layout: CgroupLayout,
+  name: string,
+  limits: Limits,
+  helperProcesses: number,
+  isFreezable = false,
+): readonly SandboxCgroup[] {
   const wished: Readonly<Record<Controller, number | null>> = {
     memory: limits.memoryBytes,
     pids: limits.pids === null ? null : limits.pids + helperProcesses,
@@ -47,6 +54,11 @@ export function sandboxCgroups(layout: CgroupLayout, name: string, limits: Limit
     const place = layout[controller]
     const value = wished[controller]
     if (isPlace(place) && value !== null) add(controller, place, limitFiles(controller, place.version, value))
+  }
+  const { freezer = null } = layout
+  if (isFreezable && freezer !== null) {
+    const directory = join(freezer.parent, name)
+    if (!byDirectory.has(directory)) byDirectory.set(directory, { directory, shownAt: null, files: [] })
   }
   if (byDirectory.size > 0) return [...byDirectory.values()]
   for (const controller of CONTROLLERS) {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { HoldfastError } from '@holdfast/protocol'
 import { hasErrorCode } from '../../../home/error-code.ts'
+import { thawCgroups } from './cgroup-freezer.ts'
 import { signalPid } from './process-identity.ts'
 
 const REMOVAL_DEADLINE_MS = 10_000
@@ -15,6 +16,8 @@ const LONGEST_PAUSE_MS = 50
 
 /** Safe for directories that never were or are gone. Throws when something in there cannot be ended. */
 export async function removeCgroups(directories: readonly string[]): Promise<void> {
+  // A frozen process of version 1 does not die before it is thawed.
+  await thawCgroups(directories)
   for (const directory of directories) await removeCgroup(directory)
 }
 

@@ -78,11 +78,11 @@ export function filesystemView(
 
 /** Its own cgroups, so that programs (and `stats`) know what they may use. */
 function cgroupEntries(cgroups: readonly Pick<SandboxCgroup, 'directory' | 'shownAt'>[]): readonly ViewEntry[] {
-  if (cgroups.length === 0) return []
-  return [
-    ...['/sys', '/sys/fs', '/sys/fs/cgroup'].map((target): ViewEntry => ({ kind: 'directory', target })),
-    ...cgroups.map(({ directory, shownAt }): ViewEntry => ({ kind: 'bind', source: directory, target: shownAt, mode: 'ro' })),
-  ]
+  const binds = cgroups.flatMap(({ directory, shownAt }): readonly ViewEntry[] =>
+    shownAt === null ? [] : [{ kind: 'bind', source: directory, target: shownAt, mode: 'ro' }],
+  )
+  if (binds.length === 0) return []
+  return [...['/sys', '/sys/fs', '/sys/fs/cgroup'].map((target): ViewEntry => ({ kind: 'directory', target })), ...binds]
 }
 
 /** `/bin`, `/lib64` and their like, as they are on the host: links into `/usr`, or directories of their own. */

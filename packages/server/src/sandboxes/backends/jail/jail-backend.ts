@@ -13,6 +13,7 @@ import { assertPackedSource } from '../../packed-directory.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
+import { freezeCgroups, thawCgroups } from './cgroup-freezer.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
 import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
@@ -94,7 +95,7 @@ export function jailBackend(
     checkSpec(kind, spec, found.capabilities, mostOpenFiles)
     await assertPackedSource(spec)
     const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
-    const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers)
+    const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers, spec.refusesReserving)
     const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
     await refusePlantedLinks(spec.mounts)
@@ -138,7 +139,13 @@ export function jailBackend(
     async attach(name) {
       const state = await ownState(name)
       if (state === null || !isRunning(state)) throw new HoldfastError('sandbox_gone', `the sandbox ${name} is not running`, { name })
+      // A server that was killed may have left it frozen.
+      await thawCgroups(state.record.cgroups)
       return sandboxOf(kind, needs.stateDir, name)
+    },
+    freezer: {
+      freeze: async (name) => freezeCgroups((await ownState(name))?.record.cgroups ?? []),
+      thaw: async (name) => thawCgroups((await ownState(name))?.record.cgroups ?? []),
     },
     async list() {
       const names = await listNames(needs.stateDir)
