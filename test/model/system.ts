@@ -146,7 +146,10 @@ async function makeTenants({ tenants }: SessionPlane): Promise<Record<TenantName
       onBehalfOf: null,
     },
   }
-  const quotas = { open_sessions: null, open_sessions_per_owner: null, compute_sessions: null, compute_sessions_per_owner: null }
+  const quotas = {
+    ...{ open_sessions: null, open_sessions_per_owner: null, compute_sessions: null, compute_sessions_per_owner: null },
+    ...{ kept_output_bytes: null, kept_events: null, kept_answer_bytes: null },
+  }
   const make = async (name: string, policy: TenantPolicy, its: TenantQuotas) =>
     (await tenants.create(platform, { name, policy, quotas: its })).id
   return {

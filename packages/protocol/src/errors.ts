@@ -77,6 +77,11 @@ export const ERRORS = {
   payload_too_large: { status: 413, retry: 'after-change', hint: 'Send less in one request.' },
   range_not_satisfiable: { status: 416, retry: 'after-change', hint: 'Ask for bytes that the file has; Content-Range tells its size.' },
   session_elsewhere: { status: 421, retry: 'after-change', hint: 'Another server hosts this session; ask the one that is named.' },
+  answer_not_kept: {
+    status: 409,
+    retry: 'never',
+    hint: 'It was done once. Read what it made through its id; output lies at /v1/sessions/{id}/executions/{execution}/output.',
+  },
   idempotency_key_reused: { status: 422, retry: 'after-change', hint: 'Use a new Idempotency-Key for another request.' },
   capability_unsupported: { status: 422, retry: 'after-change', hint: '`holdfast doctor` lists what each backend can do on this machine.' },
   image_missing: { status: 422, retry: 'after-change', hint: 'Load or build the image on the engine first, or name another with `image`.' },

@@ -62,7 +62,10 @@ export const QuotaList = z.object({
   owner: z.string(),
   items: z.array(
     z.object({
-      quota: z.enum(['open_sessions', 'open_sessions_per_owner', 'compute_sessions', 'compute_sessions_per_owner']),
+      quota: z.enum([
+        ...(['open_sessions', 'open_sessions_per_owner', 'compute_sessions', 'compute_sessions_per_owner'] as const),
+        ...(['kept_output_bytes', 'kept_events', 'kept_answer_bytes'] as const),
+      ]),
       limit: z.int().nullable(),
       /** `null` where it would tell how much others use. */
       used: z.int().nullable(),

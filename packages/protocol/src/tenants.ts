@@ -41,6 +41,12 @@ const Limit = z
   .nullable()
   .optional()
 
+const KeptLimit = z
+  .int({ error: 'must be a whole number, or null for no limit' })
+  .min(0, { error: 'must be at least 0' })
+  .nullable()
+  .optional()
+
 /** `null` lifts a limit; a field left out takes the server's default. */
 export const TenantQuotas = z.strictObject({
   /** Sessions that are not over, suspended ones included. */
@@ -49,6 +55,12 @@ export const TenantQuotas = z.strictObject({
   /** Sessions that have a sandbox or are being given one. */
   compute_sessions: Limit,
   compute_sessions_per_owner: Limit,
+  /** Execution records with their output; above it the oldest are removed. */
+  kept_output_bytes: KeptLimit,
+  /** A number of events; above it the oldest are removed. */
+  kept_events: KeptLimit,
+  /** Answers to requests with an Idempotency-Key; above it requests with a new key are refused. */
+  kept_answer_bytes: KeptLimit,
 })
 export type TenantQuotas = z.output<typeof TenantQuotas>
 export type QuotaName = keyof TenantQuotas

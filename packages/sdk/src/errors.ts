@@ -38,6 +38,7 @@ export const SERVER_ERROR_CODES = [
   'sandbox_gone',
   'payload_too_large',
   'session_elsewhere',
+  'answer_not_kept',
   'idempotency_key_reused',
   'capability_unsupported',
   'image_missing',

@@ -112,7 +112,14 @@ export interface Pipelines {
 export interface Quotas {
   readonly owner: string
   readonly items: readonly {
-    readonly quota: 'open_sessions' | 'open_sessions_per_owner' | 'compute_sessions' | 'compute_sessions_per_owner'
+    readonly quota:
+      | 'open_sessions'
+      | 'open_sessions_per_owner'
+      | 'compute_sessions'
+      | 'compute_sessions_per_owner'
+      | 'kept_output_bytes'
+      | 'kept_events'
+      | 'kept_answer_bytes'
     readonly limit: number | null
     /** `null` where it would tell how much others use. */
     readonly used: number | null

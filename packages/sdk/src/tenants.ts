@@ -33,6 +33,12 @@ export interface TenantQuotas {
   readonly openSessionsPerOwner?: number | null | undefined
   readonly computeSessions?: number | null | undefined
   readonly computeSessionsPerOwner?: number | null | undefined
+  /** Execution records with their output; above it the oldest are removed. */
+  readonly keptOutputBytes?: number | null | undefined
+  /** Above it the oldest are removed. */
+  readonly keptEvents?: number | null | undefined
+  /** Answers kept for Idempotency-Keys; above it requests with a new key are refused. */
+  readonly keptAnswerBytes?: number | null | undefined
 }
 
 export interface TenantRecord {

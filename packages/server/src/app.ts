@@ -168,7 +168,13 @@ async function start(
   let { port } = config
   const addresses = previewAddresses({ publicUrl: config.publicUrl, domain: config.previewDomain, port: () => port })
   const makePreview = previewMaker({ reads: plane.sessions.reads, links: plane.previewLinks, addresses })
-  const idempotency = createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock: Date.now })
+  const idempotency = createIdempotency({
+    store,
+    sealing: plane.sealing,
+    key: plane.keyFor('idempotency'),
+    clock: Date.now,
+    kept: plane.sessions.kept,
+  })
   const rest = restApp({
     ...entrance,
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },

@@ -183,6 +183,7 @@ export async function openSessionPlane({
     terminalGraceMs: config.sessions.terminalGraceSeconds * 1000,
     onStop: config.sessions.onStop,
     eventRetentionMs: config.eventRetentionSeconds * 1000,
+    quotaDefaults: config.quotas,
     measuring: createMeasuring(config.guestPath),
     maxWorkspaceEntries: config.workspaceEntries,
     completeWish: specs.complete,

@@ -21,6 +21,9 @@ interface QuotaFlags {
   readonly openSessionsPerOwner?: OrNone
   readonly computeSessions?: OrNone
   readonly computeSessionsPerOwner?: OrNone
+  readonly keptOutputBytes?: OrNone
+  readonly keptEvents?: OrNone
+  readonly keptAnswerBytes?: OrNone
 }
 
 interface PolicyFlags {
@@ -122,6 +125,9 @@ function withQuotas(command: Command): Command {
     .option('--open-sessions-per-owner <count>', 'of one owner', wholeNumberOrNone)
     .option('--compute-sessions <count>', 'sessions that have a sandbox', wholeNumberOrNone)
     .option('--compute-sessions-per-owner <count>', 'of one owner', wholeNumberOrNone)
+    .option('--kept-output-bytes <count>', 'bytes of execution records with their output', wholeNumberOrNone)
+    .option('--kept-events <count>', 'events', wholeNumberOrNone)
+    .option('--kept-answer-bytes <count>', 'bytes of answers kept for Idempotency-Keys', wholeNumberOrNone)
 }
 
 function quotasOf(flags: QuotaFlags): TenantQuotas {
@@ -130,6 +136,9 @@ function quotasOf(flags: QuotaFlags): TenantQuotas {
     openSessionsPerOwner: orNull(flags.openSessionsPerOwner),
     computeSessions: orNull(flags.computeSessions),
     computeSessionsPerOwner: orNull(flags.computeSessionsPerOwner),
+    keptOutputBytes: orNull(flags.keptOutputBytes),
+    keptEvents: orNull(flags.keptEvents),
+    keptAnswerBytes: orNull(flags.keptAnswerBytes),
   }
 }
 

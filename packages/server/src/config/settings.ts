@@ -230,7 +230,7 @@ export const SETTINGS = {
   'sessions.record_seconds': {
     schema: seconds,
     fallback: 30 * 86_400,
-    help: 'The record of a closed session is kept for so long.',
+    help: 'The record of a closed session, and of an ended execution in any session, is kept for so long.',
   },
   'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; `sessions.when_full` says what happens to more.' },
   'sessions.when_full': {
@@ -276,6 +276,21 @@ export const SETTINGS = {
     schema: orNone(count, 'must be a whole number'),
     fallback: 'none',
     help: 'Sessions with a sandbox per owner, or none.',
+  },
+  'quotas.output': {
+    schema: orNone(size, 'must be a size such as 512m, 1g or 1048576'),
+    fallback: 5 * 1024 ** 3,
+    help: 'Execution records with their output per tenant, or none; above it the oldest are removed.',
+  },
+  'quotas.events': {
+    schema: orNone(count, 'must be a whole number'),
+    fallback: 5_000_000,
+    help: 'Events per tenant, or none; above it the oldest are removed.',
+  },
+  'quotas.answers': {
+    schema: orNone(size, 'must be a size such as 512m, 1g or 1048576'),
+    fallback: 256 * 1024 ** 2,
+    help: 'Answers kept for Idempotency-Keys per tenant, or none; above it requests with a new key are refused.',
   },
   'events.retention_seconds': { schema: seconds, fallback: 7 * 86_400, help: 'Events are kept for so long.' },
   'webhooks.allowed_networks': {

@@ -115,5 +115,8 @@ export function limitsOf(quotas: TenantQuotas, defaults: QuotaLimits): QuotaLimi
     open_sessions_per_owner: limit('open_sessions_per_owner'),
     compute_sessions: limit('compute_sessions'),
     compute_sessions_per_owner: limit('compute_sessions_per_owner'),
+    kept_output_bytes: limit('kept_output_bytes'),
+    kept_events: limit('kept_events'),
+    kept_answer_bytes: limit('kept_answer_bytes'),
   }
 }

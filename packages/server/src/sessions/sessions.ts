@@ -9,9 +9,7 @@
 import type { Sealing } from '../home/sealing.ts'
 import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
 import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
-import type { Store, Transaction } from '../store/store.ts'
-import { deleteEventsBefore } from '../store/tables/events.ts'
-import { deleteExpiredRequests } from '../store/tables/idempotency.ts'
+import type { Store } from '../store/store.ts'
 import { closingSessions, hostedSessions } from '../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import { errorText } from '../telemetry/log.ts'
@@ -39,6 +37,8 @@ import type { Habitats } from './habitats.ts'
 import { createInsides } from './insides.ts'
 import { createInteraction } from './interaction.ts'
 import type { Interaction } from './interaction.ts'
+import { createKeptStorage, RECORD_BYTES } from './kept-storage.ts'
+import type { KeptStorage } from './kept-storage.ts'
 import { suspend } from './lifecycle/compute.ts'
 import type { SessionTimes } from './lifecycle/creation.ts'
 import { comeDue } from './lifecycle/due.ts'
@@ -62,14 +62,14 @@ import { createPlaces } from './places.ts'
 import type { PlacesNeeds } from './places.ts'
 import { createProvisioning } from './provisioning.ts'
 import { purge } from './purge.ts'
-import type { Quotas } from './quotas.ts'
+import type { QuotaLimits, Quotas } from './quotas.ts'
 import { createReachingAgain } from './reaching-again.ts'
 import { createReadiness } from './readiness.ts'
 import { createReaper } from './reaper.ts'
 import { createReconciler } from './reconciler.ts'
 import { recover } from './recovery.ts'
 import type { Recovered } from './recovery.ts'
-import { BATCH, createRetention } from './retention.ts'
+import { createRetention } from './retention.ts'
 import { createRunning } from './running.ts'
 import type { Running } from './running.ts'
 import type { ServerLease } from './server-lease.ts'
@@ -110,6 +110,8 @@ export interface Sessions {
   pidOf(executionId: string): Promise<number | null>
   /** Ends what an execution that has ended left running. */
   endLeftBehind(session: SessionRef, executionId: string): Promise<void>
+  /** How much each tenant keeps. */
+  readonly kept: Pick<KeptStorage, 'add' | 'used' | 'total' | 'assertRoom'>
   /** Commands that callers attend at this moment. */
   readonly attended: number
   /** Sessions whose sandbox is being made at this moment. */
@@ -150,6 +152,8 @@ export interface SessionsNeeds {
   /** Whether sandboxes run on when this server stops, or their sessions are suspended. */
   readonly onStop: 'keep' | 'suspend'
   readonly eventRetentionMs: number
+  /** Where a tenant says nothing. */
+  readonly quotaDefaults: QuotaLimits
   readonly measuring: Measuring
   /** In each workspace that has a bound. */
   readonly maxWorkspaceEntries: number
@@ -171,10 +175,15 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const changes = createChanges({ store, listeners, clock, onChanged: follow })
   const claiming = createClaiming({ store, changes, lease, clock, log })
   const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
+  const kept = createKeptStorage({
+    ...{ store, serverId, clock, log, outputDirectory, defaults: needs.quotaDefaults },
+    ...{ recordMs: times.recordMs, eventRetentionMs: needs.eventRetentionMs },
+  })
   const executions = observedExecutions(
     createExecutions({
       ...{ store, changes, retries, log, clock, maxRunning: needs.maxRunning, outputDirectory },
       onOutput: observer.outputPrinted,
+      onKept: keepOutput,
     }),
     observer,
   )
@@ -219,16 +228,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota }),
     observer,
   )
-  const retention = createRetention(
-    [
-      {
-        name: 'events',
-        removeBatch: inOneWrite((transaction) => deleteEventsBefore(transaction, clock() - needs.eventRetentionMs, BATCH)),
-      },
-      { name: 'idempotency-answers', removeBatch: inOneWrite((transaction) => deleteExpiredRequests(transaction, clock(), BATCH)) },
-    ],
-    log,
-  )
+  const retention = createRetention(kept.rules, log)
   const sweep = createSweep({ store, serverId, clock, log, prepare, handle: handleDue, tidy })
   const attended = createAttendance()
   const insides = createInsides({ reads, readiness, activity, attended, uses })
@@ -257,9 +257,14 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   })
   const terminals = createTerminals({ store, reads, executions, lease, activity, running: commands, abandoned })
 
+  function keepOutput(tenantId: string, bytes: number, endedAt: number): void {
+    kept.add(tenantId, 'output', RECORD_BYTES + bytes, endedAt)
+  }
+
   /** What a changed row asks for. Only the server that hosts it acts on it; the others leave it to that one's sweep. */
   function follow(before: SessionRow | null, session: SessionRow, events: readonly EventDraft[]): void {
     observeChange(observer, session, events)
+    if (events.length > 0) kept.add(session.tenantId, 'events', events.length, clock())
     ports.follow(session)
     places.follow(before, session)
     if (!isStopping) workspaceQuota.follow(session)
@@ -305,13 +310,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     void retention.run()
   }
 
-  function inOneWrite(remove: (transaction: Transaction) => Promise<number>): () => Promise<boolean> {
-    return async () => (await store.write(remove, 'process')) === BATCH
-  }
-
   return {
     reads,
     steering,
+    kept,
     activity,
     files: sessionFiles(insides, workspaceQuota),
     ports,
@@ -349,6 +351,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       await attended.stop(drainMs)
       await sweep.stop()
       await retention.stop()
+      await kept.refresh().catch((error: unknown) => log.warn('kept-not-counted', { error: errorText(error) }))
       await activity.flush()
       await outputs.close()
       if (onStop === 'suspend') await suspendAll()

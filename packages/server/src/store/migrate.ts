@@ -14,6 +14,7 @@ import { processRestartsMigration } from './migrations/0006-process-restarts.ts'
 import { mcpServersMigration } from './migrations/0007-mcp-servers.ts'
 import { previewLinksMigration } from './migrations/0008-preview-links.ts'
 import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
+import { keptStorageMigration } from './migrations/0010-kept-storage.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -33,6 +34,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: 'mcp-servers', statements: mcpServersMigration },
   { version: 8, name: 'preview-links', statements: previewLinksMigration },
   { version: 9, name: 'hosted-sessions', statements: hostedSessionsMigration },
+  { version: 10, name: 'kept-storage', statements: keptStorageMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -10,8 +10,11 @@ import type { Tenants } from '../../access/tenants.ts'
 import { SCOPE_CHOICES } from '../../policy/scopes/choices.ts'
 import type { ProbedBackend } from '../../sandboxes/choose.ts'
 import { limitsOf } from '../../sessions/quotas.ts'
+import { KEPT_QUOTAS } from '../../sessions/kept-storage.ts'
+import type { KeptStorage } from '../../sessions/kept-storage.ts'
 import type { QuotaLimits } from '../../sessions/quotas.ts'
 import type { Store } from '../../store/store.ts'
+import { KEPT_KINDS } from '../../store/tables/kept-storage.ts'
 import { countSessions } from '../../store/tables/tenants.ts'
 import type { SessionCounts } from '../../store/tables/tenants.ts'
 import { backendView } from './backend-view.ts'
@@ -22,6 +25,7 @@ import type { Route } from './route.ts'
 export interface FactRoutesNeeds {
   readonly store: Store
   readonly tenants: Pick<Tenants, 'get'>
+  readonly sessions: { readonly kept: Pick<KeptStorage, 'used'> }
   /** Where a tenant says nothing. */
   readonly quotas: QuotaLimits
   readonly scopeRules: { readonly default: string; readonly forced: string | null }
@@ -30,7 +34,15 @@ export interface FactRoutesNeeds {
   readonly probeBackends: () => Promise<readonly ProbedBackend[]>
 }
 
-export function factRoutes({ store, tenants, quotas, scopeRules, chosenBackend, probeBackends }: FactRoutesNeeds): readonly Route[] {
+export function factRoutes({
+  store,
+  tenants,
+  sessions,
+  quotas,
+  scopeRules,
+  chosenBackend,
+  probeBackends,
+}: FactRoutesNeeds): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -65,7 +77,11 @@ export function factRoutes({ store, tenants, quotas, scopeRules, chosenBackend, 
         const items = COUNTED.map(({ quota, isOfTenant, used }) => ({
           ...{ quota, limit: limits[quota], used: isOfTenant && !seesTenant ? null : used(counts) },
         }))
-        return { status: 200, body: { owner, items } }
+        const kept = KEPT_KINDS.map((kind) => {
+          const { quota } = KEPT_QUOTAS[kind]
+          return { quota, limit: limits[quota], used: seesTenant ? sessions.kept.used(principal.tenantId, kind) : null }
+        })
+        return { status: 200, body: { owner, items: [...items, ...kept] } }
       },
     }),
     route({

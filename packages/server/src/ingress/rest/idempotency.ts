@@ -6,6 +6,7 @@
  * A key belongs to the one who sent it and to one route. It is claimed before anything is done, and its claim is kept alive while
  * that is under way; so after the death of a server the next one knows that nobody is at it any more, and says so. What was
  * answered is kept for a day, sealed: some answers show a secret. A failure that says "retry after a delay" is not kept.
+ * A large answer is kept shortened (`kept-answer.ts`).
  */
 import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -25,6 +26,8 @@ import {
   renewRequests,
   takeOverRequest,
 } from '../../store/tables/idempotency.ts'
+import type { KeptStorage } from '../../sessions/kept-storage.ts'
+import { answerNotKept, DroppedAnswer, keptAnswer } from './kept-answer.ts'
 import type { Reply } from './route.ts'
 
 const KEPT_MS = 86_400_000
@@ -33,9 +36,17 @@ const ALIVE_MS = 60_000
 const RENEW_EVERY_MS = 15_000
 const EXPIRED_AT_ONCE = 20
 
+/** What a claim costs beside its answer. */
+const ROW_BYTES = 512
+
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-const StoredReply = z.object({ status: z.int(), body: z.unknown(), headers: z.record(z.string(), z.string()).optional() })
+const StoredReply = z.object({
+  status: z.int(),
+  body: z.unknown(),
+  headers: z.record(z.string(), z.string()).optional(),
+  dropped: DroppedAnswer.optional(),
+})
 
 export interface RepeatedRequest {
   readonly key: string
@@ -48,7 +59,7 @@ export interface RepeatedRequest {
 }
 
 export interface Idempotency {
-  /** Does it, or gives what it gave before. Throws `request_in_progress`, `idempotency_key_reused` or `outcome_unknown`. */
+  /** Does it, or gives what it gave before. Throws `request_in_progress`, `idempotency_key_reused`, `outcome_unknown`, `answer_not_kept` or `quota_exceeded`. */
   once(
     request: RepeatedRequest,
     perform: () => Promise<Reply & { readonly code?: ErrorCode }>,
@@ -61,9 +72,11 @@ export interface IdempotencyNeeds {
   /** So that nobody who reads the database can try out what was sent. */
   readonly key: Uint8Array
   readonly clock: () => number
+  /** Counts what is kept, and knows when a tenant may keep no more. */
+  readonly kept: Pick<KeptStorage, 'add' | 'assertRoom'>
 }
 
-export function createIdempotency({ store, sealing, key, clock }: IdempotencyNeeds): Idempotency {
+export function createIdempotency({ store, sealing, key, clock, kept }: IdempotencyNeeds): Idempotency {
   /** This life of the server: what an earlier one claimed is not this one's. */
   const life = randomId('lif')
   let underWay = 0
@@ -77,7 +90,11 @@ export function createIdempotency({ store, sealing, key, clock }: IdempotencyNee
       const now = clock()
       await deleteExpiredRequests(transaction, now, EXPIRED_AT_ONCE)
       const fresh = { id, tenantId, fingerprint, life, aliveUntil: now + ALIVE_MS, answer: null, expiresAt: now + KEPT_MS }
-      if (await claimRequest(transaction, fresh)) return null
+      if (await claimRequest(transaction, fresh)) {
+        // After the claim: a request that is repeated adds nothing.
+        kept.assertRoom(tenantId, 'answers')
+        return null
+      }
       const known = await lockRequest(transaction, id)
       if (known === null) throw new HoldfastError('request_in_progress', 'a request with this Idempotency-Key has just been answered')
       if (known.expiresAt <= now) {
@@ -98,15 +115,16 @@ export function createIdempotency({ store, sealing, key, clock }: IdempotencyNee
     }, 'process')
   }
 
-  async function settle(id: string, reply: Reply & { readonly code?: ErrorCode }): Promise<void> {
+  async function settle(id: string, tenantId: string, reply: Reply & { readonly code?: ErrorCode }): Promise<void> {
     if (!isKept(reply)) {
       await store.write((transaction) => forgetRequest(transaction, id, life), 'process')
       return
     }
-    const { status, body, headers } = reply
-    const packed = await compress(JSON.stringify({ status, body, headers }))
+    const packed = await compress(keptAnswer(reply))
     const answer = sealing.seal(packed, id)
-    await store.write((transaction) => finishRequest(transaction, id, life, answer, clock() + KEPT_MS), 'process')
+    const expiresAt = clock() + KEPT_MS
+    await store.write((transaction) => finishRequest(transaction, id, life, answer, expiresAt), 'process')
+    kept.add(tenantId, 'answers', ROW_BYTES + answer.length, expiresAt)
   }
 
   function begin(): void {
@@ -133,11 +151,12 @@ export function createIdempotency({ store, sealing, key, clock }: IdempotencyNee
         const answer = await claim(id, digest(canonical(request.content)), request)
         if (answer !== null) {
           const stored: unknown = JSON.parse((await decompress(sealing.open(answer, id))).toString())
-          const { status, body, headers = {} } = StoredReply.parse(stored)
+          const { status, body, headers = {}, dropped } = StoredReply.parse(stored)
+          if (dropped !== undefined) throw answerNotKept(status, dropped)
           return { reply: { status, body, headers }, isRepeated: true }
         }
         const reply = await perform()
-        await settle(id, reply)
+        await settle(id, request.tenantId, reply)
         return { reply, isRepeated: false }
       } finally {
         end()

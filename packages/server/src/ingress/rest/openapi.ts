@@ -24,7 +24,9 @@ const EVERYWHERE: readonly ErrorCode[] = [
 const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found', 'rate_limited', 'identity_provider_unavailable']
 const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'request_stalled']
 const WITH_BYTES: readonly ErrorCode[] = ['request_cancelled', 'request_stalled']
-const WITH_IDEMPOTENCY_KEY: readonly ErrorCode[] = ['request_in_progress', 'outcome_unknown', 'idempotency_key_reused']
+const WITH_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
+  ...(['request_in_progress', 'outcome_unknown', 'idempotency_key_reused', 'answer_not_kept', 'quota_exceeded'] as const),
+]
 
 const INPUT = { io: 'input', unrepresentable: 'any' } as const
 

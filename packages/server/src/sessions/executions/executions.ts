@@ -42,6 +42,7 @@ import type { FollowedEnd } from './follow-execution.ts'
 import { LaterReader } from './later-reader.ts'
 import type { OnChunk } from './later-reader.ts'
 import { executionEnded, LiveInput } from './live-input.ts'
+import { outputFileBytes } from './output-files.ts'
 import { createOutputLog, keptSeqOf, reopenOutputLog } from './output-log.ts'
 import type { OutputLog } from './output-log.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -116,6 +117,8 @@ export interface ExecutionsNeeds {
   readonly outputDirectory: string
   /** So many bytes more were printed. */
   readonly onOutput?: (bytes: number) => void
+  /** The record of an ended execution is kept, with so many bytes of output. */
+  readonly onKept?: (tenantId: string, outputBytes: number, endedAt: number) => void
 }
 
 /** More than a server ends within the second that PostgreSQL may lose; each has at most 8 KB of output. */
@@ -255,6 +258,9 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       const data = { execution_id: id, status, exit_code: exitCode, signal, duration_ms: durationMs }
       return { ...endWork(row, notice, now), events: [{ type: `${eventNoun(kind)}.ended`, data }] }
     })
+    const { output, endedAt } = stored
+    if (output !== null) needs.onKept?.(ref.tenantId, output.length, endedAt)
+    else void outputFileBytes({ directory: outputDirectory, id }).then((bytes) => needs.onKept?.(ref.tenantId, bytes, endedAt))
     return stored
   }
 

@@ -8,7 +8,7 @@
  * undisturbed, and the number in its header tells which one it is. Nothing is synced: it survives the process, not the machine.
  */
 import { constants } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { open, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasErrorCode } from '../../home/error-code.ts'
@@ -31,6 +31,19 @@ function pathOf({ directory, id }: OutputPlace, number: number): string {
 /** Safe to call twice, and for output that has no files. */
 export async function removeOutputFiles(place: OutputPlace): Promise<void> {
   await Promise.all([0, 1].map((number) => rm(pathOf(place, number), { force: true })))
+}
+
+/** What its files hold; 0 when it has none. */
+export async function outputFileBytes(place: OutputPlace): Promise<number> {
+  const sizes = await Promise.all(
+    [0, 1].map((number) =>
+      stat(pathOf(place, number)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((total, size) => total + size, 0)
 }
 
 export class OutputFileWriter {

@@ -133,6 +133,14 @@ export async function deleteEventsBefore(transaction: Transaction, at: number, l
   return await transaction.run(`DELETE FROM events WHERE position IN (${first}) AND at < ?`, limit, at)
 }
 
+/** Drops the first `limit` of a tenant; gives when each of them happened. */
+export async function deleteOldestEvents(transaction: Transaction, tenantId: string, limit: number): Promise<readonly number[]> {
+  const order = ORDER[transaction.dialect]
+  const first = `SELECT position FROM events WHERE tenant_id = ? ORDER BY ${order.ascending} LIMIT ?`
+  const rows = await transaction.all(`DELETE FROM events WHERE position IN (${first}) RETURNING at`, tenantId, limit)
+  return rows.map((row) => new RowReader('events', row).number('at'))
+}
+
 interface Order {
   readonly xact: string
   readonly isAfter: string

@@ -201,6 +201,69 @@ export async function executionsKnown(sql: Sql, sessionId: string, ids: readonly
   return rows.map((row) => new RowReader('executions', row).text('id'))
 }
 
+/** An ended execution that may be removed. */
+export interface OldExecution {
+  readonly id: string
+  readonly sessionId: string
+  readonly endedAt: number
+  /** Of what it printed, in its row; `null` when that lies in files. */
+  readonly storedBytes: number | null
+}
+
+/** A position in the ended executions of a tenant, oldest first. */
+export interface EndedPosition {
+  readonly endedAt: number
+  readonly id: string
+}
+export const OLDEST: EndedPosition = { endedAt: 0, id: '' }
+
+/**
+ * Looks at `limit` ended executions of a tenant after a position. Gives those that this server may remove, and where to go on; `null`
+ * when there are no more. Not removed: those of a session that is held or hosted elsewhere, those whose session keeps them longer, and the
+ * last run of a named process.
+ */
+export async function oldExecutions(
+  sql: Sql,
+  {
+    tenantId,
+    serverId,
+    now,
+    before,
+  }: { readonly tenantId: string; readonly serverId: string; readonly now: number; readonly before: number | null },
+  after: EndedPosition,
+  limit: number,
+): Promise<{ readonly executions: readonly OldExecution[]; readonly next: EndedPosition | null }> {
+  const seen = await sql.all(
+    `SELECT id, ended_at FROM executions WHERE tenant_id = ? AND ended_at <= ? AND (ended_at > ? OR (ended_at = ? AND id > ?))
+      ORDER BY ended_at, id LIMIT ?`,
+    ...[tenantId, before ?? now, after.endedAt, after.endedAt, after.id, limit],
+  )
+  if (seen.length === 0) return { executions: [], next: null }
+  const positions = seen.map((row) => {
+    const read = new RowReader('executions', row)
+    return { id: read.text('id'), endedAt: read.number('ended_at') }
+  })
+  const rows = await sql.all(
+    `SELECT e.id, e.session_id, e.ended_at, LENGTH(e.output) AS stored_bytes FROM executions e JOIN sessions s ON s.id = e.session_id
+      WHERE e.id IN (${positions.map(() => '?').join(', ')}) AND e.status <> 'running' AND s.held_at IS NULL
+        AND (s.server_id = ? OR s.server_id IS NULL) AND (? = 0 OR e.ended_at + s.record_ms <= ?)
+        AND (e.kind <> 'process' OR EXISTS (SELECT 1 FROM executions n
+          WHERE n.session_id = e.session_id AND n.started_at > e.started_at AND n.name = e.name))
+      ORDER BY e.ended_at, e.id`,
+    ...[...positions.map(({ id }) => id), serverId, before === null ? 0 : 1, now],
+  )
+  const executions = rows.map((row) => {
+    const read = new RowReader('executions', row)
+    return {
+      id: read.text('id'),
+      sessionId: read.text('session_id'),
+      endedAt: read.number('ended_at'),
+      storedBytes: read.numberOrNull('stored_bytes'),
+    }
+  })
+  return { executions, next: positions.length < limit ? null : (positions.at(-1) ?? null) }
+}
+
 /** The oldest ones that have ended. */
 export async function endedExecutionIds(sql: Sql, sessionId: string, limit: number): Promise<readonly string[]> {
   const text = `SELECT id FROM executions WHERE session_id = ? AND status <> 'running' ORDER BY started_at, id LIMIT ?`

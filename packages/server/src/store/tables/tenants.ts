@@ -70,6 +70,22 @@ export async function updateTenant(transaction: Transaction, decidedOn: Tenant, 
   return changed === 1 ? next : null
 }
 
+/** Of tenants that say something about quotas themselves. */
+export async function tenantQuotas(sql: Sql): Promise<ReadonlyMap<string, TenantQuotas>> {
+  const rows = await sql.all(`SELECT id, quotas FROM tenants WHERE quotas <> '{}'`)
+  return new Map(
+    rows.map((row) => {
+      const read = new RowReader('tenants', row)
+      return [read.text('id'), read.json('quotas', TenantQuotas)] as const
+    }),
+  )
+}
+
+/** Every tenant, for what is done to each in turn. */
+export async function tenantIds(sql: Sql): Promise<readonly string[]> {
+  return (await sql.all(`SELECT id FROM tenants ORDER BY id`)).map((row) => new RowReader('tenants', row).text('id'))
+}
+
 /** How many sessions count towards each quota. */
 export interface SessionCounts {
   readonly open: number

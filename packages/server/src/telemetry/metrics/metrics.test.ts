@@ -17,6 +17,7 @@ const sources = (stored: StateSources['stored']): StateSources => ({
     attended: () => 3,
     waiting: () => 2,
     sandboxes: () => 5,
+    kept: () => 4,
     mcp: () => ({ servers: new Map([['ready', 2]]), clients: 7 }),
   },
 })

@@ -30,6 +30,8 @@ export interface StateSources {
   waiting(): number
   /** Sandboxes that this server is connected to. */
   sandboxes(): number
+  /** What all tenants keep: bytes of output and answers, a number of events. */
+  kept(kind: 'output' | 'events' | 'answers'): number
   mcp(): McpState
   readonly clock: () => number
 }
@@ -60,6 +62,13 @@ export function stateGauges(registry: Registry, sources: StateSources): void {
   gauge('holdfast_requests_attended', 'Callers who are being served by a session at this moment.', sources.attended)
   gauge('holdfast_sessions_waiting', 'Sessions on this server whose sandbox is being made.', sources.waiting)
   gauge('holdfast_sandboxes_connected', 'Sandboxes that this server is connected to.', sources.sandboxes)
+  gauge('holdfast_kept_output_bytes', 'Execution records with their output, of all tenants; bounded by quotas.output for each.', () =>
+    sources.kept('output'),
+  )
+  gauge('holdfast_kept_events', 'Events of all tenants; bounded by quotas.events for each.', () => sources.kept('events'))
+  gauge('holdfast_kept_answer_bytes', 'Answers kept for Idempotency-Keys, of all tenants; bounded by quotas.answers for each.', () =>
+    sources.kept('answers'),
+  )
   const servers: Gauge<'state'> = new Gauge({
     name: 'holdfast_mcp_servers',
     help: 'MCP servers in boxes of this server, by state; one for each box that it is in.',

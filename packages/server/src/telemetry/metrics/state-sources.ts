@@ -10,7 +10,7 @@ import type { McpState, StateSources } from './state-gauges.ts'
 
 export interface StateSourcesNeeds {
   readonly store: Store
-  readonly sessions: Pick<Sessions, 'attended' | 'waiting' | 'sandboxes'>
+  readonly sessions: Pick<Sessions, 'attended' | 'waiting' | 'sandboxes' | 'kept'>
   readonly mcp: { readonly standing: McpState }
   readonly clock: () => number
 }
@@ -21,6 +21,7 @@ export function stateSources({ store, sessions, mcp, clock }: StateSourcesNeeds)
     attended: () => sessions.attended,
     waiting: () => sessions.waiting,
     sandboxes: () => sessions.sandboxes,
+    kept: (kind) => sessions.kept.total(kind),
     mcp: () => mcp.standing,
     clock,
   }

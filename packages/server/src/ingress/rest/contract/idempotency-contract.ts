@@ -42,7 +42,15 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
       }
     }
 
-    const life = () => createIdempotency({ store, sealing: createSealing(secret), key, clock: () => now })
+    let room = true
+    const kept: { tenantId: string; what: string; amount: number }[] = []
+    const keptStorage = {
+      add: (tenantId: string, what: string, amount: number) => void kept.push({ tenantId, what, amount }),
+      assertRoom() {
+        if (!room) throw new HoldfastError('quota_exceeded', 'full', { quota: 'kept_answer_bytes' })
+      },
+    }
+    const life = () => createIdempotency({ store, sealing: createSealing(secret), key, clock: () => now, kept: keptStorage })
     const request = (more: Partial<RepeatedRequest> = {}): RepeatedRequest => ({
       ...{ key: 'k-1', tenantId: 'tnt_a', scope: ['key_1', 'sally', 'POST', '/v1/keys'], content: { a: 1 }, isRepeatable: false },
       ...more,
@@ -174,6 +182,49 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
       now += DAY
       await idempotency.once(request({ key: 'k-2' }), async () => made(3))
       expect(await store.read(countRequests)).toBe(1)
+    })
+
+    test('of an answer above 64 KB the end of the output is kept, and the id that leads to the rest', async () => {
+      const body = {
+        execution_id: 'exe_1',
+        status: 'completed',
+        stdout: `begin${'é'.repeat(900_000)}end`,
+        stderr: 'few',
+        stdout_truncated: false,
+      }
+      const perform = vi.fn(async () => ({ status: 200, body, headers: {} }))
+      expect((await life().once(request(), perform)).reply.body).toBe(body)
+      const { reply } = await life().once(request(), perform)
+      expect(reply.body).toMatchObject({ execution_id: 'exe_1', status: 'completed', stderr: 'few', stdout_truncated: true })
+      expect(reply.body).toMatchObject({ stdout: expect.stringMatching(/^é{8189}end$/) as string })
+      const row = await store.read((sql) => sql.get('SELECT length(answer) AS bytes FROM requests'))
+      expect(Number(row?.['bytes'])).toBeLessThan(65_536)
+    })
+
+    test('any other answer above 64 KB is not kept: the repeated request says what was done, and does nothing', async () => {
+      const perform = vi.fn(async () => ({ status: 201, body: { session_id: 'ses_1', text: 'x'.repeat(70_000) }, headers: {} }))
+      await life().once(request(), perform)
+      await expect(life().once(request(), perform)).rejects.toMatchObject({
+        code: 'answer_not_kept',
+        details: { status: 201, session_id: 'ses_1' },
+      })
+      expect(perform).toHaveBeenCalledOnce()
+    })
+
+    test('a tenant that may keep no more is refused before anything is done; what it sent before is still answered', async () => {
+      const perform = vi.fn(async () => made(1))
+      kept.length = 0
+      await life().once(request(), perform)
+      expect(kept).toEqual([{ tenantId: 'tnt_a', what: 'answers', amount: expect.any(Number) as number }])
+      room = false
+      try {
+        expect(await codeOf(life().once(request({ key: 'k-2' }), perform))).toBe('quota_exceeded')
+        expect(await life().once(request(), perform)).toMatchObject({ isRepeated: true })
+      } finally {
+        room = true
+      }
+      expect(perform).toHaveBeenCalledOnce()
+      expect(await life().once(request({ key: 'k-2' }), perform)).toMatchObject({ isRepeated: false })
     })
 
     test('the database shows neither what was sent nor what was answered', async () => {

@@ -121,7 +121,7 @@ export async function openLaboratory(
   const door = restDoor({
     ...entrance,
     routes,
-    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock }),
+    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock, kept: plane.sessions.kept }),
     observer,
   })
 
