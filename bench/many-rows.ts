@@ -29,7 +29,7 @@ function suspendedRow(place: number): SessionRow {
     ...{ id: randomId('ses'), tenantId: 'tnt_default', owner: 'bench', ownerGroup: null, key, keyHash: key, scope: null },
     ...{ labels: {}, metadata: {}, createdBy: 'bench', state: 'suspended', version: 3, incarnation: 2 },
     ...{ pendingReason: null, suspendReason: 'idle', closeReason: null, closeDetail: null, failure: null, cleanup: null },
-    ...{ heldAt: null, heldBy: null, heldReason: null, wish: {}, pack: null, packKey: null, packUid: null },
+    ...{ heldAt: null, heldBy: null, heldReason: null, pendingTransfer: null, wish: {}, pack: null, packKey: null, packUid: null },
     ...{ serverId: null, sandboxId: null, workspace: 'intact', workspaceOnClose: 'delete', notice: null, running: 0, executionCount: 1 },
     ...{ onIdle: 'suspend', idleMs: 300_000, leaseMs: null, leaseAt: null, lifetimeAt: null, retentionMs: 30 * DAY_MS },
     ...{ recordMs: 30 * DAY_MS, createdAt: now - place, activityAt: now, suspendedAt: now, closingAt: null, drainUntil: null },

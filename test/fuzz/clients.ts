@@ -50,7 +50,7 @@ export async function createClients(sender: Sender, adminKey: string): Promise<C
   }
   const other = String((await admin('POST', '/v1/tenants', { name: 'other' }))['id'])
   for (const role of ['member', 'operator', 'viewer', 'tenant_admin'] as const) await newKey(role, { role })
-  await newKey('service', { kind: 'service' })
+  await newKey('service', { kind: 'service', users: { list: ['member', 'somebody'] } })
   await newKey('stranger', {}, other)
   return { keyOf: (principal) => keys.get(principal) ?? null, as, tenants: [undefined, other] }
 }

@@ -141,7 +141,7 @@ async function onSession(system: System, world: World, action: SessionAction): P
       return 'ok'
     }
     case 'transfer': {
-      const admin = await system.official('tenant_admin', owner)
+      const admin = await system.official('platform_admin', owner)
       const expectedVersion = (await versionOf(system, admin, id)) + (action.expect === 'right' ? 0 : FAR)
       await steering.transfer(admin, id, { owner: action.to, ownerGroup: null, expectedVersion })
       return 'ok'

@@ -51,7 +51,7 @@ export interface System {
   readonly logged: string[]
   caller(owner: Owner): Promise<Caller>
   /** Somebody with a role, in the tenant of an owner. */
-  official(role: 'tenant_admin' | 'operator' | 'viewer', owner: Owner): Promise<Caller>
+  official(role: 'platform_admin' | 'tenant_admin' | 'operator' | 'viewer', owner: Owner): Promise<Caller>
   stop(): Promise<void>
   kill(): Promise<void>
   start(): Promise<void>

@@ -18,6 +18,8 @@ export const EVENT_TYPES = [
   'session.refreshed',
   'session.updated',
   'session.transferred',
+  'session.transfer_requested',
+  'session.transfer_rejected',
   'session.held',
   'session.unheld',
   'session.closing',

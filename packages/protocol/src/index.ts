@@ -51,7 +51,24 @@ export {
   WatchFilesQuery,
   WriteFileQuery,
 } from './files.ts'
-export { CreatedKeyView, CreateKeyBody, Group, Groups, KEY_KINDS, KeyView, MAXIMUM_GROUPS, OWN_SUBJECTS, ROLES, Subject } from './keys.ts'
+export {
+  ADMIN_SUBJECT,
+  CreatedKeyView,
+  CreateKeyBody,
+  GivenKeyUsers,
+  Group,
+  Groups,
+  isNeverSpokenFor,
+  KEY_KINDS,
+  KeyUsers,
+  KeyView,
+  MAXIMUM_GROUPS,
+  OIDC_SUBJECTS,
+  OWN_SUBJECTS,
+  ROLES,
+  Subject,
+  USER_SEPARATOR,
+} from './keys.ts'
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
 export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes, WorkspaceBytes } from './limits.ts'
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
@@ -102,6 +119,7 @@ export {
 export type { Language, ScopeName } from './scopes.ts'
 export { BackendList, BackendView, HealthView, QuotaList, QuotasQuery, ReadyView, ScopeList, ScopesQuery } from './server-facts.ts'
 export {
+  AcceptTransferBody,
   CancelWorkBody,
   CreateSessionBody,
   HoldSessionBody,

@@ -142,6 +142,8 @@ export const ReleaseSessionBody = z.strictObject({
 })
 
 export const TransferSessionBody = z.strictObject({ owner: Subject, owner_group: Group.nullable().default(null) })
+/** What the owner accepts, as the request names it. */
+export const AcceptTransferBody = z.strictObject(TransferSessionBody.shape)
 
 export const HoldSessionBody = z.strictObject({
   reason: z
@@ -213,6 +215,8 @@ export const SessionRecord = z.object({
   running: z.int(),
   /** No work and no resume until an operator lets it go. */
   held: z.object({ at: Moment, by: z.string().nullable(), reason: z.string().nullable() }).nullable(),
+  /** An administrator asks to give it to somebody else; its owner accepts or rejects. */
+  pending_transfer: z.object({ owner: z.string(), owner_group: z.string().nullable(), by: z.string(), at: Moment }).nullable(),
   on_idle: z.enum(['suspend', 'release']),
   workspace_on_close: OnClose,
   /** When it ends if nothing happens; `null` for never, or for one that has ended. */

@@ -18,7 +18,7 @@ export type { FileList, Files, ListFilesOptions, WriteOptions } from './files.ts
 export { Holdfast } from './holdfast.ts'
 export type { HoldfastOptions } from './holdfast.ts'
 export type { Content } from './input.ts'
-export type { CreatedKey, CreateKeyOptions, KeyRecord, Keys, Role } from './keys.ts'
+export type { CreatedKey, CreateKeyOptions, KeyRecord, Keys, KeyUsers, Role } from './keys.ts'
 export type { List, Page, PagingOptions } from './lists.ts'
 export type { AttachOptions, ProcessConnection } from './process-connection.ts'
 export type {

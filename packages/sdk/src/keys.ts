@@ -12,6 +12,9 @@ import { camel, snake } from './wire-names.ts'
 /** From the least power to the most. */
 export type Role = 'viewer' | 'member' | 'operator' | 'tenant_admin' | 'platform_admin'
 
+/** Users below the key's own name, a list of subjects, or all whose names begin alike. */
+export type KeyUsers = { readonly own: true } | { readonly list: readonly string[] } | { readonly prefix: string }
+
 export interface KeyRecord {
   readonly id: string
   readonly tenantId: string
@@ -21,6 +24,8 @@ export interface KeyRecord {
   readonly subject: string
   readonly role: Role
   readonly groups: readonly string[]
+  /** Whom a service key speaks for; `null` for a user key. `any`: a key that is older than this rule. */
+  readonly users: KeyUsers | { readonly any: true } | null
   readonly createdAt: string
   readonly createdBy: string
   readonly expiresAt: string | null
@@ -39,6 +44,8 @@ export interface CreateKeyOptions extends CallOptions {
   readonly kind?: 'user' | 'service' | undefined
   readonly role?: Role | undefined
   readonly groups?: readonly string[] | undefined
+  /** Of a service key; users below its own name (`subject/user`) if left out. */
+  readonly users?: KeyUsers | undefined
   /** Left out: it is good until it is revoked. */
   readonly expiresInSeconds?: number | undefined
 }
@@ -54,8 +61,8 @@ export interface Keys {
 export function createKeys(transport: Transport): Keys {
   const path = '/v1/keys'
   return {
-    async create({ name, subject, kind, role, groups, expiresInSeconds, ...options }) {
-      const json = snake({ name, subject, kind, role, groups, expiresInSeconds })
+    async create({ name, subject, kind, role, groups, users, expiresInSeconds, ...options }) {
+      const json = snake({ name, subject, kind, role, groups, users, expiresInSeconds })
       return camel(await transport.json<CreatedKeyView>({ method: 'POST', path, json, ...callOf(options) }))
     },
     list: (options = {}) => createList(transport, { path }, options, keyRecord),

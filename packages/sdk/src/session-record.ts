@@ -55,6 +55,13 @@ export interface SessionRecord {
   /** Executions and named processes that run now. */
   readonly running: number
   /** No work and no resume until an operator lets it go. */
+  /** An administrator asks to give it to somebody else; its owner accepts or rejects. */
+  readonly pendingTransfer: {
+    readonly owner: string
+    readonly ownerGroup: string | null
+    readonly by: string
+    readonly at: string
+  } | null
   readonly held: { readonly at: string; readonly by: string | null; readonly reason: string | null } | null
   readonly onIdle: 'suspend' | 'release'
   readonly workspaceOnClose: 'delete' | 'keep'
@@ -92,7 +99,8 @@ export interface SessionView {
 }
 
 export function sessionRecord(wire: WireSession): SessionRecord {
-  return { ...camel(wire), limits: camel(wire.limits), deadlines: camel(wire.deadlines) }
+  const pendingTransfer = wire.pending_transfer === null ? null : camel(wire.pending_transfer)
+  return { ...camel(wire), pendingTransfer, limits: camel(wire.limits), deadlines: camel(wire.deadlines) }
 }
 
 export function sessionView(wire: WireView): SessionView {

@@ -94,6 +94,10 @@ export interface Session extends AsyncDisposable {
   unhold(options?: CallOptions): Promise<SessionRecord>
   /** Gives it to somebody else, as it was when its record was read unless `ifVersion` says otherwise. */
   transfer(options: TransferOptions): Promise<SessionRecord>
+  /** As its owner: accepts the transfer that `pendingTransfer` shows, by naming the new owner. */
+  acceptTransfer(options: CallOptions & { readonly owner: string; readonly ownerGroup?: string | null | undefined }): Promise<SessionRecord>
+  /** Rejects it, or takes the request back. */
+  rejectTransfer(options?: CallOptions): Promise<SessionRecord>
   /** Replaces its labels or its metadata. */
   update(options: UpdateOptions): Promise<SessionRecord>
   /** Lets go of its streams here; with `release: 'on-dispose'` also ends it. */
@@ -163,6 +167,8 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
     unhold: (options = {}) => post('unhold', options),
     transfer: ({ owner, ownerGroup, ifVersion = record.version, ...options }) =>
       post('transfer', options, snake({ owner, ownerGroup }), ifMatch(ifVersion)),
+    acceptTransfer: ({ owner, ownerGroup, ...options }) => post('transfer/accept', options, snake({ owner, ownerGroup })),
+    rejectTransfer: (options = {}) => post('transfer/reject', options),
     update: ({ labels, metadata, ifVersion, ...options }) =>
       told(
         transport.json<WireSession>({

@@ -211,10 +211,10 @@ describe.skipIf(isSkipped)(`a client of a server${why}`, () => {
     expect((await holdfast.tenants.list().take()).map(({ name }) => name)).toContain('acme')
     const inside = running.client({ tenant: tenant.id })
     const { key, ...made } = await inside.keys.create({ name: 'robot', subject: 'robot', kind: 'service', expiresInSeconds: 3600 })
-    expect(made).toMatchObject({ tenantId: tenant.id, kind: 'service', role: 'member' })
+    expect(made).toMatchObject({ tenantId: tenant.id, kind: 'service', role: 'member', users: { own: true } })
     const service = running.client({ apiKey: key, onBehalfOf: 'ann', groups: ['a', 'b'] })
     const session = await service.sessions.getOrCreate({ key: 'hers' })
-    expect(session.record.owner).toBe('ann')
+    expect(session.record.owner).toBe('robot/ann')
     await expect(holdfast.sessions.get(session.id)).rejects.toMatchObject({ code: 'not_found' })
     // Who speaks for somebody does so over a socket too.
     const terminal = await session.pty.create({ command: 'exit 5' })

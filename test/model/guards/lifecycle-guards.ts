@@ -24,10 +24,13 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`session.lifetimeAt !== null && wished > session.lifetimeAt`, `false`],
     [`session.state === 'suspended' ? { suspendedAt: now } : session.state === 'idle' ? { activityAt: now } : {}`, `{}`],
     [
-      `Step {\n  checkLive(session)\n  checkVersion(session, expectedVersion)\n  if (owner`,
-      `Step {\n  checkVersion(session, expectedVersion)\n  if (owner`,
+      `boolean {\n  checkLive(session)\n  checkVersion(session, expectedVersion)\n  if (owner`,
+      `boolean {\n  checkVersion(session, expectedVersion)\n  if (owner`,
     ],
-    [`Step {\n  checkLive(session)\n  checkVersion(session, expectedVersion)\n  if (owner`, `Step {\n  checkLive(session)\n  if (owner`],
+    [
+      `boolean {\n  checkLive(session)\n  checkVersion(session, expectedVersion)\n  if (owner`,
+      `boolean {\n  checkLive(session)\n  if (owner`,
+    ],
     [`if (session.packKey !== null)`, `if (false)`],
     [
       `Step {\n  checkLive(session)\n  checkVersion(session, expectedVersion)\n  return`,
@@ -39,7 +42,7 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`Math.max(session.activityAt, now)`, `now`],
     [`if (session.heldAt !== null) return unchanged(session)`, ``],
     [`if (session.heldAt === null) return unchanged(session)`, ``],
-    [`if (owner === session.owner && ownerGroup === session.ownerGroup) return unchanged(session)`, ``],
+    [`if (owner === session.owner && ownerGroup === session.ownerGroup) return false`, ``],
   ]),
   ...guardsOf(CLOSING, 'model', [
     [

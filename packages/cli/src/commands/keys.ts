@@ -1,7 +1,7 @@
 /** `holdfast keys …`: API keys of a tenant. */
-import { Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
-import type { KeyRecord, Role } from '@holdfast/sdk'
+import type { KeyRecord, KeyUsers, Role } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
 import { note } from '../failure.ts'
 import { withLimit, withOutput } from '../flags/output-flags.ts'
@@ -51,6 +51,8 @@ function addCreate(keys: Command): void {
     readonly role?: Role
     readonly service?: true
     readonly keyGroup?: readonly string[]
+    readonly user?: readonly string[]
+    readonly userPrefix?: string
     readonly expires?: number
   }
   const create = keys
@@ -59,7 +61,9 @@ function addCreate(keys: Command): void {
     .argument('<name>', 'for people who look at the list')
     .requiredOption('--subject <subject>', 'whom it speaks for')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES))
-    .option('--service', 'it may also speak for the users of the program that holds it')
+    .option('--service', 'it may also speak for users: those below its subject (bot/alice) unless a list or a prefix is given')
+    .option('--user <subject>', 'a user that a service key speaks for; may be repeated', repeated)
+    .option('--user-prefix <text>', 'a service key speaks for all users whose names begin so')
     .option('--key-group <name>', 'a group of the subject; may be repeated', repeated)
     .option('--expires <time>', 'it is good for so long, such as 90d; until revoked unless given', duration)
     .addHelpText(
@@ -71,8 +75,9 @@ Examples:
     )
   withServer(withOutput(create)).action(async (name: string, flags: CreateFlags) => {
     const { subject, role, service, keyGroup: groups, expires: expiresInSeconds } = flags
+    const users = usersOf(flags)
     const kind = service === true ? 'service' : undefined
-    const made = await (await openClient(flags)).keys.create({ name, subject, role, kind, groups, expiresInSeconds })
+    const made = await (await openClient(flags)).keys.create({ name, subject, role, kind, groups, users, expiresInSeconds })
     await printOne(made, { rows: (key) => [...rows(key), ['key', `${key.key} (shown only now)`] as const], idOf: ({ key }) => key }, flags)
   })
 }
@@ -86,6 +91,18 @@ function addRevoke(keys: Command): void {
   withServer(withOutput(revoke)).action(async (id: string, flags: Flags) =>
     printOne(await (await openClient(flags)).keys.revoke(id), { rows, idOf }, flags),
   )
+}
+
+function usersOf({ user, userPrefix }: { readonly user?: readonly string[]; readonly userPrefix?: string }): KeyUsers | undefined {
+  if (user !== undefined && userPrefix !== undefined) throw new InvalidArgumentError('give --user or --user-prefix, not both')
+  if (user !== undefined) return { list: user }
+  return userPrefix === undefined ? undefined : { prefix: userPrefix }
+}
+
+function userWords(subject: string, users: NonNullable<KeyRecord['users']>): string {
+  if ('list' in users) return users.list.join(', ')
+  if ('prefix' in users) return `${users.prefix}…`
+  return 'own' in users ? `${subject}/…` : 'any user'
 }
 
 function isGood({ revokedAt, expiresAt }: KeyRecord, now: number): boolean {
@@ -104,12 +121,12 @@ function columns(now: number): readonly Column<KeyRecord>[] {
   ]
 }
 
-function rows({ id, name, subject, kind, role, groups, createdAt, createdBy, expiresAt, revokedAt }: KeyRecord) {
+function rows({ id, name, subject, kind, role, groups, users, createdAt, createdBy, expiresAt, revokedAt }: KeyRecord) {
   return [
     ['id', id],
     ['name', name],
     ['subject', groups.length === 0 ? subject : `${subject}, groups ${groups.join(', ')}`],
-    ['kind', kind],
+    ['kind', users === null ? kind : `${kind}, speaks for ${userWords(subject, users)}`],
     ['role', role],
     ['created', `${createdAt} by ${createdBy}`],
     ['ends', revokedAt === null ? (expiresAt ?? 'when it is revoked') : `revoked ${revokedAt}`],

@@ -39,6 +39,10 @@ export function addSessions(program: Command): void {
   addHold(sessions)
   addCancelWork(sessions)
   addTransfer(sessions)
+  addAcceptTransfer(sessions)
+  addPlain(sessions, 'reject-transfer', 'reject a transfer that waits for its owner, or take the request back', (session) =>
+    session.rejectTransfer(),
+  )
   addLabel(sessions)
   addEvents(sessions)
 }
@@ -254,6 +258,25 @@ function addTransfer(sessions: Command): void {
       const session = await opened(argument, flags)
       const { to: owner, toGroup: ownerGroup, ifVersion } = flags
       await printSession(await session.transfer({ owner, ownerGroup, ifVersion }), flags)
+    })
+}
+
+function addAcceptTransfer(sessions: Command): void {
+  interface AcceptFlags extends Flags {
+    readonly to: string
+    readonly toGroup?: string
+  }
+  onSession(
+    sessions,
+    'accept-transfer',
+    'as its owner: accept that an administrator gives it to somebody else',
+    `\nExample:\n  holdfast sessions accept-transfer my-task --to bob`,
+  )
+    .requiredOption('--to <subject>', 'the new owner, as the request names it')
+    .option('--to-group <name>', 'the group, as the request names it')
+    .action(async (argument: string | undefined, flags: AcceptFlags) => {
+      const session = await opened(argument, flags)
+      await printSession(await session.acceptTransfer({ owner: flags.to, ownerGroup: flags.toGroup }), flags)
     })
 }
 

@@ -32,6 +32,12 @@ export function sessionRows(record: SessionRecord, now: number): readonly (reado
       'held',
       record.held === null ? null : `by ${record.held.by ?? 'nobody known'}${record.held.reason === null ? '' : `: ${record.held.reason}`}`,
     ],
+    [
+      'transfer',
+      record.pendingTransfer === null
+        ? null
+        : `to ${record.pendingTransfer.owner}, asked by ${record.pendingTransfer.by}: waits for its owner`,
+    ],
     ['labels', assignments(record.labels) || null],
     ['metadata', assignments(record.metadata) || null],
     ['runs', String(record.running)],

@@ -76,6 +76,7 @@ const OPERATIONS = {
   unhold: ({ server, person, id }) => server.sessions.steering.unhold(person.caller, id),
   transfer: ({ server, person, id }) =>
     server.sessions.steering.transfer(person.caller, id, { owner: 'zoe', ownerGroup: null, expectedVersion: 1 }),
+  'reject a transfer': ({ server, person, id }) => server.sessions.steering.rejectTransfer(person.caller, id),
 } as const satisfies Record<string, (at: At) => Promise<unknown>>
 type Operation = keyof typeof OPERATIONS
 
@@ -102,6 +103,7 @@ const EXPECTED: Readonly<Record<Operation, string>> = {
   hold: '---yyy',
   unhold: '---yyy',
   transfer: '----yy',
+  'reject a transfer': 'yy--yy',
 }
 
 const names = <T extends string>(of: Readonly<Record<T, unknown>>): readonly T[] =>
@@ -382,7 +384,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
           test('who was given a session has it, and who gave it has it no more', async () => {
             const [alice, admin, zoe] = [
               await known('owner'),
-              await known('admin'),
+              await known('platform admin'),
               await personOf(server, principal('zoe', { tenantId: tenantId('acme') })),
             ]
             const { id } = await givenSession({ ownerGroup: null })

@@ -6,12 +6,14 @@
  * The tenant is the key's own; only a platform administrator may name another. A refusal never says whether a key was unknown,
  * revoked or expired, nor whether a tenant that may not be named exists.
  */
-import { fieldProblems, Groups, HoldfastError, problemSentence, Subject } from '@holdfast/protocol'
+import { ADMIN_SUBJECT, fieldProblems, Groups, HoldfastError, problemSentence, Subject } from '@holdfast/protocol'
+import type { GivenKeyUsers } from '@holdfast/protocol'
 import { z } from 'zod'
 import type { AdminKey } from './admin-key.ts'
 import { isAuthorized } from './authorize.ts'
+import { groupFor, subjectFor, usersInWords } from './key-users.ts'
 import type { KeyRecord, Keys } from './keys.ts'
-import { ADMIN_KEY_ID, ADMIN_SUBJECT, DEFAULT_TENANT_ID } from './principal.ts'
+import { ADMIN_KEY_ID, DEFAULT_TENANT_ID } from './principal.ts'
 import type { Principal } from './principal.ts'
 import { refusal } from './refusal.ts'
 import { outranks } from './roles.ts'
@@ -54,16 +56,23 @@ const ADMIN: Omit<Principal, 'keyId'> = {
   ...{ tenantId: DEFAULT_TENANT_ID, subject: ADMIN_SUBJECT, groups: [], role: 'platform_admin', kind: 'service', onBehalfOf: null },
 }
 
+/** A principal, and for whom it may speak: `null` for nobody. */
+interface Holder {
+  readonly principal: Principal
+  readonly users: GivenKeyUsers | null
+}
+
 export function createAuthenticator({ adminKey, keys, tenants, verifyToken = null }: AuthenticatorNeeds): AuthenticateRequest {
-  async function holderOf(credentials: Credentials): Promise<Principal> {
-    if (adminKey === null) return { ...ADMIN, keyId: null }
+  async function holderOf(credentials: Credentials): Promise<Holder> {
+    if (adminKey === null) return { principal: { ...ADMIN, keyId: null }, users: { any: true } }
     const candidate = candidateOf(credentials)
     if (candidate === undefined) throw refusal('this address needs an API key and the request has none', 'no-credentials')
-    if (adminKey.matches(candidate)) return { ...ADMIN, keyId: ADMIN_KEY_ID }
-    if (verifyToken !== null && credentials.apiKey === undefined && isToken(candidate)) return verifyToken(candidate)
+    if (adminKey.matches(candidate)) return { principal: { ...ADMIN, keyId: ADMIN_KEY_ID }, users: { any: true } }
+    if (verifyToken !== null && credentials.apiKey === undefined && isToken(candidate))
+      return { principal: await verifyToken(candidate), users: null }
     const key = await keys.find(candidate)
     if (key === null) throw refusal('the API key is not valid', 'key-not-valid')
-    return principalOf(key)
+    return { principal: principalOf(key), users: key.users }
   }
 
   async function inTenant(principal: Principal, tenantId: string | undefined): Promise<Principal> {
@@ -75,8 +84,8 @@ export function createAuthenticator({ adminKey, keys, tenants, verifyToken = nul
   }
 
   return async (credentials) => {
-    const holder = await inTenant(await holderOf(credentials), credentials.tenant)
-    return speakingFor(holder, credentials)
+    const { principal, users } = await holderOf(credentials)
+    return speakingFor({ principal: await inTenant(principal, credentials.tenant), users }, credentials)
   }
 }
 
@@ -85,12 +94,24 @@ function principalOf({ id, tenantId, subject, groups, role, kind }: KeyRecord): 
 }
 
 /** Speaking for a user, a key has at most a member's power, whatever it has for itself. */
-function speakingFor(holder: Principal, { onBehalfOf, onBehalfOfGroups }: RequestCredentials): Principal {
+function speakingFor({ principal: holder, users }: Holder, { onBehalfOf, onBehalfOfGroups }: RequestCredentials): Principal {
   if (onBehalfOf === undefined && onBehalfOfGroups === undefined) return holder
-  if (holder.kind !== 'service') throw new HoldfastError('forbidden', 'only a service key may act on behalf of somebody')
+  if (users === null) throw new HoldfastError('forbidden', 'only a service key may act on behalf of somebody')
   const parsed = OnBehalfOf.safeParse({ on_behalf_of: onBehalfOf, on_behalf_of_groups: onBehalfOfGroups })
   if (!parsed.success) throw new HoldfastError('invalid_request', problemSentence(fieldProblems(parsed.error)))
-  const { on_behalf_of: subject, on_behalf_of_groups: groups } = parsed.data
+  const { on_behalf_of: user, on_behalf_of_groups: named } = parsed.data
+  const speaker = { subject: holder.subject, groups: holder.groups, users }
+  const refuse = (name: string): never => {
+    throw new HoldfastError(
+      'forbidden',
+      `this key may not act on behalf of ${JSON.stringify(name)}: it speaks for ${usersInWords(speaker)}`,
+    )
+  }
+  const subject = subjectFor(speaker, user) ?? refuse(user)
+  const groups = named.map((group) => groupFor(speaker, group) ?? refuse(group))
+  const whole = OnBehalfOf.safeParse({ on_behalf_of: subject, on_behalf_of_groups: groups })
+  if (!whole.success)
+    throw new HoldfastError('invalid_request', `with the name of the key before it, ${problemSentence(fieldProblems(whole.error))}`)
   return { ...holder, subject, groups, role: outranks(holder.role, 'member') ? 'member' : holder.role, onBehalfOf: subject }
 }
 

@@ -32,6 +32,9 @@ const ADMINISTRATOR = (others: 'y' | 'n'): Record<SessionVerb, string> => ({
   cancel: 'yyy-',
   release: 'yyy-',
   transfer: 'yyy-',
+  'transfer-now': `yy${others}-`,
+  'accept-transfer': 'yyn-',
+  'reject-transfer': 'yyy-',
   hold: 'yyy-',
 })
 const EXPECTED: Record<Role, (others: 'y' | 'n') => Record<SessionVerb, string>> = {
@@ -48,6 +51,9 @@ const EXPECTED: Record<Role, (others: 'y' | 'n') => Record<SessionVerb, string>>
     cancel: 'nnn-',
     release: 'nnn-',
     transfer: 'nnn-',
+    'transfer-now': 'nnn-',
+    'accept-transfer': 'nnn-',
+    'reject-transfer': 'nnn-',
     hold: 'nnn-',
   }),
   member: () => ({
@@ -63,6 +69,9 @@ const EXPECTED: Record<Role, (others: 'y' | 'n') => Record<SessionVerb, string>>
     cancel: 'yy--',
     release: 'yy--',
     transfer: 'nn--',
+    'transfer-now': 'nn--',
+    'accept-transfer': 'yy--',
+    'reject-transfer': 'yy--',
     hold: 'nn--',
   }),
   operator: () => ({
@@ -78,10 +87,14 @@ const EXPECTED: Record<Role, (others: 'y' | 'n') => Record<SessionVerb, string>>
     cancel: 'yyy-',
     release: 'yyy-',
     transfer: 'nnn-',
+    'transfer-now': 'nnn-',
+    'accept-transfer': 'yyn-',
+    'reject-transfer': 'yyn-',
     hold: 'yyy-',
   }),
   tenant_admin: ADMINISTRATOR,
-  platform_admin: ADMINISTRATOR,
+  // May also set `admin_exec`, so a transfer does not wait for anybody.
+  platform_admin: (others) => ({ ...ADMINISTRATOR(others), 'transfer-now': 'yyy-' }),
 }
 
 /** For itself, for an own group, for a group it is not in, for somebody else. */
@@ -97,6 +110,7 @@ const ADMINISTERS: Record<AdminVerb, Record<Role, 'tenant' | 'own' | 'forbidden'
   'read-mcp': { viewer: 'tenant', member: 'tenant', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-mcp': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-keys': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
+  'make-keys-to-work': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'own', platform_admin: 'tenant' },
   'manage-webhooks': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-tenants': {
     viewer: 'forbidden',
@@ -168,6 +182,11 @@ describe.each(ROLES)('a %s', (role) => {
       const outcome = wishes.map(([owner, group]) => (caller.mayCreate(owner, group) ? 'y' : 'n')).join('')
       expect(outcome).toBe(CREATES[role])
     })
+  })
+
+  test.each([false, true])('puts sessions of others into a group only where it may look into them: admin_exec %s', (adminExec) => {
+    const mayLook = role === 'platform_admin' || (role === 'tenant_admin' && adminExec)
+    expect(callerOf(alice(role), { admin_exec: adminExec }).mayCreate('bob', 'red')).toBe(mayLook)
   })
 
   test.each(ADMIN_VERBS)('reaches as far as the table says with %s', (verb) => {

@@ -28,7 +28,10 @@ export function callerOf(principal: Principal, policy: DecidingPolicy): Caller {
     actor: actorOf(principal),
     visibility: { tenantId, owner: reachOf(role, 'list', policy) === 'tenant' ? null : subject, groups },
     owner: subject,
-    mayCreate: (owner, ownerGroup) => decide('create', owner === subject && (ownerGroup === null || isOwnGroup(ownerGroup))),
+    // A group sees what its sessions do: to put another owner's session into one is to look into that owner's work.
+    mayCreate: (owner, ownerGroup) =>
+      decide('create', owner === subject && (ownerGroup === null || isOwnGroup(ownerGroup))) &&
+      (owner === subject || ownerGroup === null || decide('transfer-now', false)),
     may: (verb, session) => decide(verb, session.owner === subject || isOwnGroup(session.ownerGroup)),
   }
 }

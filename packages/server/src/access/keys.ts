@@ -6,15 +6,16 @@
  * A key is handed out once and kept as a hash. Nobody makes or revokes a key with more power than its own. A revocation in this
  * process counts from the moment it is acknowledged; another server on the same database follows within `MEMORY_MS`.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { CreateKeyBody } from '@holdfast/protocol'
 import { randomId } from '../home/random-id.ts'
 import { appendTenantAudit } from '../sessions/audit/tenant-audit.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Transaction } from '../store/store.ts'
 import { findKey, findKeyByHash, findKeyById, insertKey, listKeys, revokeKey } from '../store/tables/api-keys.ts'
 import type { ApiKey, KeyPosition } from '../store/tables/api-keys.ts'
 import { lockTenant } from '../store/tables/tenants.ts'
 import { authorize } from './authorize.ts'
+import { checkMinting } from './key-minting.ts'
 import { hashKey, isSameHash, looksLikeKey, newKey } from './key-secret.ts'
 import { recordOf } from './principal.ts'
 import type { Principal } from './principal.ts'
@@ -55,8 +56,9 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
       const { tenantId } = principal
       const [key, now] = [newKey(), clock()]
       const { name, kind, subject, role, groups, expires_in_seconds: seconds } = wish
+      const users = kind === 'service' ? (wish.users ?? { own: true }) : null
       const made: ApiKey = {
-        ...{ id: randomId('key'), tenantId, hash: hashKey(key), name, kind, subject, role, groups },
+        ...{ id: randomId('key'), tenantId, hash: hashKey(key), name, kind, subject, role, groups, users },
         ...{
           createdAt: now,
           createdBy: principal.subject,
@@ -64,14 +66,21 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
           revokedAt: null,
         },
       }
-      await store.write(async (transaction) => {
+      const insert = async (transaction: Transaction) => {
         const tenant = await lockTenant(transaction, tenantId)
         if (tenant === null) throw new HoldfastError('not_found', `there is no tenant ${tenantId}`)
         if (tenant.state === 'terminating')
           throw new HoldfastError('forbidden', `the tenant ${tenant.name} is being terminated; it gets no new keys`)
+        await checkMinting(transaction, principal, tenant.policy, made)
         await insertKey(transaction, made)
         await appendTenantAudit(transaction, tenantId, recordOf(principal, { action: 'key.create', resource: resourceOf(made) }), now)
-      }, 'power')
+      }
+      try {
+        await store.write(insert, 'power')
+      } catch (error) {
+        if (isHoldfastError(error, 'forbidden')) await recordDenial(principal, made)
+        throw error
+      }
       return { key, record: withoutHash(made) }
     },
 
@@ -114,6 +123,14 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
       const key = await memory.recall(id, () => store.read((sql) => findKeyById(sql, id)))
       return key !== null && isGood(key) ? withoutHash(key) : null
     },
+  }
+
+  async function recordDenial(principal: Principal, made: ApiKey): Promise<void> {
+    const record = {
+      ...recordOf(principal, { action: 'key.create', resource: resourceOf(made) }),
+      ...({ decision: 'deny', outcome: 'failure', errorCode: 'forbidden' } as const),
+    }
+    await store.write((transaction) => appendTenantAudit(transaction, principal.tenantId, record, clock()), 'power')
   }
 
   function isGood({ revokedAt, expiresAt }: ApiKey): boolean {

@@ -21,7 +21,8 @@ export interface Principal {
 }
 
 export const DEFAULT_TENANT_ID = 'tnt_default'
-export const ADMIN_SUBJECT = 'admin'
+/** Subjects of the workspaces of LangBot's Box. */
+export const BOX_SUBJECTS = 'langbot:'
 /** Stands for the key in the home or the configuration, which has no row. */
 export const ADMIN_KEY_ID = 'admin_key'
 /** Stands for a token of the identity provider, which is no key of ours. */

@@ -19,6 +19,7 @@ export const ADMIN_VERBS = [
   'read-skills',
   'read-mcp',
   'manage-keys',
+  'make-keys-to-work',
   'manage-webhooks',
   'manage-skills',
   'manage-mcp',
@@ -48,7 +49,11 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   'cancel-work': ['never', 'own', 'tenant', 'tenant', 'tenant'],
   cancel: ['never', 'own', 'tenant', 'tenant', 'tenant'],
   release: ['never', 'own', 'tenant', 'tenant', 'tenant'],
+  // To ask for it; whoever may not `transfer-now` waits for the owner's consent.
   transfer: ['never', 'never', 'never', 'tenant', 'tenant'],
+  'transfer-now': ['never', 'never', 'never', 'admin-exec', 'tenant'],
+  'accept-transfer': ['never', 'own', 'own', 'own', 'own'],
+  'reject-transfer': ['never', 'own', 'own', 'tenant', 'tenant'],
   hold: ['never', 'never', 'tenant', 'tenant', 'tenant'],
 
   'read-audit': ['tenant', 'own', 'tenant', 'tenant', 'tenant'],
@@ -63,6 +68,8 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   // Programs that run for others, with secrets of the tenant.
   'manage-mcp': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-keys': ['never', 'never', 'never', 'tenant', 'tenant'],
+  // Keys for subjects and groups that have work here already.
+  'make-keys-to-work': ['never', 'never', 'never', 'admin-exec', 'tenant'],
   'manage-webhooks': ['never', 'never', 'never', 'tenant', 'tenant'],
   // Tenants themselves: to make, shape and end any of them.
   'manage-tenants': ['never', 'never', 'never', 'never', 'tenant'],

@@ -15,7 +15,7 @@ const MADE_KEY = newKey()
 const TOKEN = 'header.claims.signature'
 
 const RECORD: KeyRecord = {
-  ...{ id: 'key_1', tenantId: 'tnt_a', name: 'laptop', kind: 'user', subject: 'alice', role: 'member', groups: [] },
+  ...{ id: 'key_1', tenantId: 'tnt_a', name: 'laptop', kind: 'user', subject: 'alice', role: 'member', groups: [], users: null },
   ...{ createdAt: 1, createdBy: 'admin', expiresAt: null, revokedAt: null },
 }
 

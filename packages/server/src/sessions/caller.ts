@@ -20,6 +20,9 @@ export const SESSION_VERBS = [
   'cancel',
   'release',
   'transfer',
+  'transfer-now',
+  'accept-transfer',
+  'reject-transfer',
   'hold',
 ] as const
 export type SessionVerb = (typeof SESSION_VERBS)[number]

@@ -8,14 +8,15 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { SandboxWish } from '@holdfast/protocol'
+import type { Transaction } from '../store/store.ts'
 import { findOpenSession } from '../store/tables/sessions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Caller, SessionVerb } from './caller.ts'
 import type { Changes, Decide } from './change.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import type { GettingNeeds } from './getting.ts'
-import { hold, refresh, relabel, transfer, unhold } from './lifecycle/care.ts'
-import type { Labels, Refresh, Transfer } from './lifecycle/care.ts'
+import { acceptTransfer, hold, refresh, rejectTransfer, relabel, requestTransfer, transfer, unhold } from './lifecycle/care.ts'
+import type { Labels, NewOwner, Refresh, Transfer } from './lifecycle/care.ts'
 import { beginClosing } from './lifecycle/closing.ts'
 import { suspend } from './lifecycle/compute.ts'
 import { DRAIN_MS } from './lifecycle/due.ts'
@@ -49,7 +50,12 @@ export interface Steering {
   remount(caller: Caller, id: string, mounts: SandboxWish['mounts']): Promise<SessionRow>
   hold(caller: Caller, id: string, reason: string | null): Promise<SessionRow>
   unhold(caller: Caller, id: string): Promise<SessionRow>
+  /** Gives it away at once where the caller may, otherwise asks its owner: `pendingTransfer` is set then. */
   transfer(caller: Caller, id: string, wished: Transfer): Promise<SessionRow>
+  /** Throws `invalid_state` unless exactly this transfer waits for consent. */
+  acceptTransfer(caller: Caller, id: string, accepted: NewOwner): Promise<SessionRow>
+  /** Also takes back a request. */
+  rejectTransfer(caller: Caller, id: string): Promise<SessionRow>
   relabel(caller: Caller, id: string, wished: Labels): Promise<SessionRow>
 }
 
@@ -110,11 +116,21 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
     hold: (caller, id, reason) => steer(caller, 'hold', id, (row, _, now) => hold(row, caller.actor.subject, reason, now)),
     unhold: (caller, id) => steer(caller, 'hold', id, (row, _, now) => unhold(row, now)),
     transfer: (caller, id, wished) =>
-      steer(caller, 'transfer', id, async (row, transaction) => {
-        const rival = await findOpenSession(transaction, row.tenantId, wished.owner, row.keyHash)
-        if (rival !== null && rival.id !== row.id) throw new HoldfastError('name_taken', 'the new owner has an open session with this key')
-        return transfer(row, wished)
+      steer(caller, 'transfer', id, async (row, transaction, now) => {
+        await checkKeyIsFree(transaction, row, wished.owner)
+        return caller.may('transfer-now', row) ? transfer(row, wished) : requestTransfer(row, wished, caller.actor.subject, now)
       }),
+    acceptTransfer: (caller, id, accepted) =>
+      steer(caller, 'accept-transfer', id, async (row, transaction) => {
+        await checkKeyIsFree(transaction, row, accepted.owner)
+        return acceptTransfer(row, accepted)
+      }),
+    rejectTransfer: (caller, id) => steer(caller, 'reject-transfer', id, (row) => rejectTransfer(row)),
     relabel: (caller, id, wished) => steer(caller, 'update', id, (row) => relabel(row, wished)),
   }
+}
+
+async function checkKeyIsFree(transaction: Transaction, { id, tenantId, keyHash }: SessionRow, owner: string): Promise<void> {
+  const rival = await findOpenSession(transaction, tenantId, owner, keyHash)
+  if (rival !== null && rival.id !== id) throw new HoldfastError('name_taken', 'the new owner has an open session with this key')
 }

@@ -15,6 +15,7 @@ import { mcpServersMigration } from './migrations/0007-mcp-servers.ts'
 import { previewLinksMigration } from './migrations/0008-preview-links.ts'
 import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
 import { keptStorageMigration } from './migrations/0010-kept-storage.ts'
+import { identityMigration } from './migrations/0011-identity.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -35,6 +36,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 8, name: 'preview-links', statements: previewLinksMigration },
   { version: 9, name: 'hosted-sessions', statements: hostedSessionsMigration },
   { version: 10, name: 'kept-storage', statements: keptStorageMigration },
+  { version: 11, name: 'identity', statements: identityMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -8,6 +8,7 @@ import { migrate } from '../../store/migrate.ts'
 import type { Store } from '../../store/store.ts'
 import { createTenants } from '../tenants.ts'
 import { authenticateContract } from './authenticate-contract.ts'
+import { identityContract } from './identity-contract.ts'
 import { keysContract } from './keys-contract.ts'
 import { openLaboratory } from './laboratory.ts'
 import { previewLinksContract } from './preview-links-contract.ts'
@@ -25,6 +26,7 @@ export function accessContract(name: string, open: () => Promise<Store>): void {
   const laboratory = () => openLaboratory(store)
   keysContract(name, laboratory)
   authenticateContract(name, laboratory)
+  identityContract(name, laboratory)
   tenantsContract(name, laboratory)
   previewLinksContract(name, laboratory)
 }

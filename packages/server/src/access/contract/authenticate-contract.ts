@@ -20,8 +20,8 @@ export function authenticateContract(name: string, laboratory: () => Promise<Lab
       ['tenant_admin', 'member'],
     ])('a service key that is %s speaks for a user as %s, and for itself as it is', async (role, capped) => {
       const { authenticate, tenant, make } = await laboratory()
-      const { key, record } = await make({ kind: 'service', subject: 'bot', role, groups: ['bots'] })
-      expect(await authenticate(key)).toMatchObject({ subject: 'bot', role, groups: ['bots'], onBehalfOf: null })
+      const { key, record } = await make({ kind: 'service', subject: 'bot', role, groups: ['bots', 'red'], users: { list: ['carol'] } })
+      expect(await authenticate(key)).toMatchObject({ subject: 'bot', role, groups: ['bots', 'red'], onBehalfOf: null })
       expect(await authenticate(key, { onBehalfOf: 'carol', onBehalfOfGroups: ['red'] })).toEqual({
         ...{ tenantId: tenant.id, subject: 'carol', groups: ['red'], role: capped, kind: 'service', keyId: record.id, onBehalfOf: 'carol' },
       })

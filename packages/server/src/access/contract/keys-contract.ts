@@ -126,7 +126,7 @@ export function keysContract(name: string, laboratory: () => Promise<Laboratory>
       const { time, keys, admin, make } = await laboratory()
       const made: string[] = []
       for (let count = 0; count < 5; count += 1) {
-        made.push((await make()).record.id)
+        made.push((await make({ subject: `user-${count}` })).record.id)
         time.now += count % 2 // some of them in the same millisecond
       }
       const seen: string[] = []

@@ -7,14 +7,14 @@
  * provider becomes the owner of what an API key made, or a member of a group that keys were given, by having the same name. Where that is
  * wanted, a key is made for `oidc:…`.
  */
-import { Groups, Subject } from '@holdfast/protocol'
+import { Groups, OIDC_SUBJECTS, Subject } from '@holdfast/protocol'
 import type { Role } from '@holdfast/protocol'
 import type { JWTPayload } from 'jose'
 import { refusal } from '../refusal.ts'
 import { outranks } from '../roles.ts'
 import type { RefusalReason } from '../refusal.ts'
 
-const NAMESPACE = 'oidc:'
+const NAMESPACE = OIDC_SUBJECTS
 
 export interface ClaimRules {
   readonly subjectClaim: string

@@ -323,7 +323,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     })
 
     test('a link that a service asks for in the name of somebody leads where that one may go', async () => {
-      const service = await real.keyOf({ subject: 'bot', kind: 'service' })
+      const service = await real.keyOf({ subject: 'bot', kind: 'service', users: { list: ['ada', 'ben'] } })
       const make = (who: string) =>
         real.request(`/v1/sessions/${id}/previews`, {
           ...{ method: 'POST', body: `{"port":${PORT}}`, key: service, headers: { 'x-holdfast-on-behalf-of': who } },

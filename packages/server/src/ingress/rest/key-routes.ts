@@ -59,9 +59,22 @@ export function keyRoutes({ keys, pages }: { readonly keys: Keys; readonly pages
   ]
 }
 
-function keyView({ id, tenantId, name, kind, subject, role, groups, createdAt, createdBy, expiresAt, revokedAt }: KeyRecord): KeyView {
+function keyView({
+  id,
+  tenantId,
+  name,
+  kind,
+  subject,
+  role,
+  groups,
+  users,
+  createdAt,
+  createdBy,
+  expiresAt,
+  revokedAt,
+}: KeyRecord): KeyView {
   return {
-    ...{ id, tenant_id: tenantId, name, kind, subject, role, groups: [...groups] },
+    ...{ id, tenant_id: tenantId, name, kind, subject, role, groups: [...groups], users },
     ...{ created_at: moment(createdAt), created_by: createdBy, expires_at: momentOrNull(expiresAt), revoked_at: momentOrNull(revokedAt) },
   }
 }

@@ -22,6 +22,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/sessions/{id}/files/move': { from: 'a.txt', to: 'b.txt' },
   'POST /v1/sessions/{id}/files/directories': { path: 'src' },
   'POST /v1/sessions/{id}/transfer': { owner: 'grace' },
+  'POST /v1/sessions/{id}/transfer/accept': { owner: 'grace' },
   'POST /v1/tenants': { name: 'acme' },
   'POST /v1/keys': { name: 'laptop', subject: 'ada' },
   'POST /v1/tools/exec': { session: 'my-task', input: { command: 'ls -l' } },

@@ -53,6 +53,7 @@ export function sessionRecord(row: SessionRow): SessionRecord {
     sandbox_id: row.sandboxId,
     running: row.running,
     held: heldAt === null ? null : { at: moment(heldAt), by: row.heldBy, reason: row.heldReason },
+    pending_transfer: row.pendingTransfer === null ? null : { ...row.pendingTransfer, at: moment(row.pendingTransfer.at) },
     on_idle: row.onIdle,
     workspace_on_close: row.workspaceOnClose,
     expires_at: momentOrNull(expiry.at),

@@ -4,6 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import {
+  AcceptTransferBody,
   CancelWorkBody,
   HoldSessionBody,
   KilledView,
@@ -131,17 +132,41 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
     route({
       method: 'POST',
       path: '/v1/sessions/{id}/transfer',
-      summary: 'Give the session to somebody else of the tenant',
+      summary: 'Give the session to somebody else of the tenant; without admin_exec its owner has to accept first',
       authorization: 'transfer',
       params: OneId,
       body: TransferSessionBody,
       ifMatch: 'required',
-      answers: ANSWERS,
+      answers: { 200: ANSWERS[200], 202: json('Session', SessionRecord, 'The session, whose owner is asked: pending_transfer') },
       errors: [...SEEN, 'session_closed', 'version_conflict', 'name_taken', 'invalid_state'],
       async handle({ caller, params, body, ifMatch }) {
         const wished = { owner: body.owner, ownerGroup: body.owner_group, expectedVersion: requiredVersion(ifMatch) }
-        return shown(await steering.transfer(caller, params.id, wished))
+        const session = await steering.transfer(caller, params.id, wished)
+        return session.pendingTransfer === null ? shown(session) : { ...shown(session), status: 202 as const }
       },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/sessions/{id}/transfer/accept',
+      summary: 'Accept a transfer that an administrator asked for, by naming the new owner',
+      authorization: 'accept-transfer',
+      params: OneId,
+      body: AcceptTransferBody,
+      answers: ANSWERS,
+      errors: [...SEEN, 'session_closed', 'name_taken', 'invalid_state'],
+      handle: async ({ caller, params, body: { owner, owner_group: ownerGroup } }) =>
+        shown(await steering.acceptTransfer(caller, params.id, { owner, ownerGroup })),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/sessions/{id}/transfer/reject',
+      summary: 'Reject a transfer that waits for consent, or take the request back',
+      authorization: 'reject-transfer',
+      params: OneId,
+      answers: ANSWERS,
+      errors: SEEN,
+      isRepeatable: true,
+      handle: async ({ caller, params }) => shown(await steering.rejectTransfer(caller, params.id)),
     }),
   ]
 }

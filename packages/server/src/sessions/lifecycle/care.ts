@@ -40,20 +40,60 @@ export function unhold(session: SessionRow, now: number): Step {
   return step(session, { heldAt: null, heldBy: null, heldReason: null, ...restart }, { type: 'session.unheld' })
 }
 
-export interface Transfer {
+export interface NewOwner {
   readonly owner: string
   readonly ownerGroup: string | null
+}
+
+export interface Transfer extends NewOwner {
   readonly expectedVersion: number
 }
 
-/** Gives it to somebody else of the same tenant. */
-export function transfer(session: SessionRow, { owner, ownerGroup, expectedVersion }: Transfer): Step {
+/** Gives it to somebody else of the same tenant; its files stay. */
+export function transfer(session: SessionRow, wished: Transfer): Step {
+  return checkTransfer(session, wished) ? give(session, wished) : unchanged(session)
+}
+
+/** The same once its owner accepts. A later request replaces an earlier one. */
+export function requestTransfer(session: SessionRow, wished: Transfer, by: string, now: number): Step {
+  if (!checkTransfer(session, wished)) return unchanged(session)
+  const { owner, ownerGroup } = wished
+  const pendingTransfer = { owner, owner_group: ownerGroup, by, at: now }
+  return step(session, { pendingTransfer }, { type: 'session.transfer_requested', data: newOwner(session, wished) })
+}
+
+/** The owner names what is accepted, so that a request that was replaced meanwhile is not accepted by mistake. */
+export function acceptTransfer(session: SessionRow, accepted: NewOwner): Step {
+  checkLive(session)
+  const { pendingTransfer } = session
+  if (pendingTransfer?.owner !== accepted.owner || pendingTransfer.owner_group !== accepted.ownerGroup)
+    throw new HoldfastError('invalid_state', `no transfer of this session to ${JSON.stringify(accepted.owner)} waits for consent`)
+  return give(session, accepted)
+}
+
+export function rejectTransfer(session: SessionRow): Step {
+  if (session.pendingTransfer === null) return unchanged(session)
+  const { owner, owner_group: ownerGroup } = session.pendingTransfer
+  return step(session, { pendingTransfer: null }, { type: 'session.transfer_rejected', data: newOwner(session, { owner, ownerGroup }) })
+}
+
+/** `false`: it is theirs already. */
+function checkTransfer(session: SessionRow, { owner, ownerGroup, expectedVersion }: Transfer): boolean {
   checkLive(session)
   checkVersion(session, expectedVersion)
-  if (owner === session.owner && ownerGroup === session.ownerGroup) return unchanged(session)
+  if (owner === session.owner && ownerGroup === session.ownerGroup) return false
   if (session.packKey !== null)
     throw new HoldfastError('invalid_state', 'a packed session shares its sandbox with others of its owner and cannot be given away')
-  return step(session, { owner, ownerGroup }, { type: 'session.transferred', data: { from_owner: session.owner, to_owner: owner } })
+  return true
+}
+
+function give(session: SessionRow, { owner, ownerGroup }: NewOwner): Step {
+  const data = newOwner(session, { owner, ownerGroup })
+  return step(session, { owner, ownerGroup, pendingTransfer: null }, { type: 'session.transferred', data })
+}
+
+function newOwner({ owner: from }: SessionRow, { owner, ownerGroup }: NewOwner) {
+  return { from_owner: from, to_owner: owner, ...(ownerGroup === null ? {} : { to_group: ownerGroup }) }
 }
 
 export interface Labels {

@@ -41,6 +41,7 @@ export function createSession(wished: NewSession, now: number): Step {
     heldAt: null,
     heldBy: null,
     heldReason: null,
+    pendingTransfer: null,
     pack: pack?.profile ?? null,
     packKey: pack?.key ?? null,
     packUid: pack?.uid ?? null,

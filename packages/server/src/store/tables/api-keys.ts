@@ -3,7 +3,7 @@
  *
  * Stands beside the flow. A key changes once in its life, when it is revoked.
  */
-import { Groups, KEY_KINDS, ROLES } from '@holdfast/protocol'
+import { GivenKeyUsers, Groups, KEY_KINDS, ROLES } from '@holdfast/protocol'
 import type { KeyKind, Role } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, Transaction } from '../store.ts'
@@ -18,6 +18,8 @@ export interface ApiKey {
   readonly subject: string
   readonly role: Role
   readonly groups: readonly string[]
+  /** Whom a service key speaks for; `null` for a user key. */
+  readonly users: GivenKeyUsers | null
   readonly createdAt: number
   readonly createdBy: string
   readonly expiresAt: number | null
@@ -27,13 +29,13 @@ export interface ApiKey {
 /** Where a page of keys ended. */
 export type KeyPosition = Pick<ApiKey, 'createdAt' | 'id'>
 
-const COLUMNS = 'id, tenant_id, hash, name, kind, subject, role, member_of, created_at, created_by, expires_at, revoked_at'
+const COLUMNS = 'id, tenant_id, hash, name, kind, subject, role, member_of, created_at, created_by, expires_at, revoked_at, users'
 
 export async function insertKey(transaction: Transaction, key: ApiKey): Promise<void> {
   await transaction.run(
-    `INSERT INTO api_keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_keys (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[key.id, key.tenantId, key.hash, key.name, key.kind, key.subject, key.role, JSON.stringify(key.groups)],
-    ...[key.createdAt, key.createdBy, key.expiresAt, key.revokedAt],
+    ...[key.createdAt, key.createdBy, key.expiresAt, key.revokedAt, key.users === null ? null : JSON.stringify(key.users)],
   )
 }
 
@@ -64,6 +66,29 @@ export async function listKeys(sql: Sql, tenantId: string, after: KeyPosition | 
   return rows.map(parse)
 }
 
+/** Service keys of a tenant that are not revoked. */
+export async function serviceKeys(sql: Sql, tenantId: string): Promise<readonly ApiKey[]> {
+  const text = `SELECT ${COLUMNS} FROM api_keys WHERE tenant_id = ? AND kind = 'service' AND revoked_at IS NULL`
+  return (await sql.all(text, tenantId)).map(parse)
+}
+
+/** Names that somebody has: one, or all that begin alike. */
+export type Names = { readonly name: string } | { readonly prefix: string }
+
+/** Whether one of these subjects has a key that is good now, or has ever owned a session. */
+export async function isInUse(sql: Sql, tenantId: string, names: Names, now: number): Promise<boolean> {
+  const values = 'name' in names ? [names.name] : [Array.from(names.prefix).length, names.prefix]
+  const on = (column: string) => ('name' in names ? `${column} = ?` : `substr(${column}, 1, ?) = ?`)
+  const isGood = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)'
+  const keys = `SELECT 1 AS n FROM api_keys WHERE tenant_id = ? AND ${isGood} AND ${on('subject')} LIMIT 1`
+  if ((await sql.get(keys, tenantId, now, ...values)) !== undefined) return true
+  return (await sql.get(`SELECT 1 AS n FROM sessions WHERE tenant_id = ? AND ${on('owner')} LIMIT 1`, tenantId, ...values)) !== undefined
+}
+
+export async function ownsSessions(sql: Sql, tenantId: string, group: string): Promise<boolean> {
+  return (await sql.get(`SELECT 1 AS n FROM sessions WHERE tenant_id = ? AND owner_group = ? LIMIT 1`, tenantId, group)) !== undefined
+}
+
 /** `false` when it was revoked before, which then stands. */
 export async function revokeKey(transaction: Transaction, tenantId: string, id: string, at: number): Promise<boolean> {
   const changed = await transaction.run(
@@ -84,6 +109,7 @@ function parse(row: Row): ApiKey {
     subject: read.text('subject'),
     role: read.word('role', ROLES),
     groups: read.json('member_of', Groups),
+    users: read.jsonOrNull('users', GivenKeyUsers),
     createdAt: read.number('created_at'),
     createdBy: read.text('created_by'),
     expiresAt: read.numberOrNull('expires_at'),

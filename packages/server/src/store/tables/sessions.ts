@@ -56,6 +56,7 @@ export type CompleteWish = SandboxWish & {
   readonly max_timeout_ms?: number | undefined
 }
 const Failure = z.object({ code: z.string(), message: z.string() })
+const PendingTransfer = z.object({ owner: z.string(), owner_group: z.string().nullable(), by: z.string(), at: z.int() })
 /** What a clean-up did. `verified` is false when something could not be proved gone. */
 const Cleanup = z.object({
   executions: z.int(),
@@ -95,6 +96,8 @@ export interface SessionRow {
   readonly heldAt: number | null
   readonly heldBy: string | null
   readonly heldReason: string | null
+  /** Waits for the owner's consent. */
+  readonly pendingTransfer: z.output<typeof PendingTransfer> | null
 
   /** Complete: later defaults of the server do not change a session that exists. */
   readonly wish: CompleteWish
@@ -167,6 +170,7 @@ function parse(row: Row): SessionRow {
     heldAt: read.numberOrNull('held_at'),
     heldBy: read.textOrNull('held_by'),
     heldReason: read.textOrNull('held_reason'),
+    pendingTransfer: read.jsonOrNull('pending_transfer', PendingTransfer),
 
     wish: read.json('wish', StoredWish),
     pack: read.textOrNull('pack'),

@@ -4,10 +4,10 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { callerOf } from '../../../access/authorize.ts'
+import { BOX_SUBJECTS as OWNER_PREFIX } from '../../../access/principal.ts'
 import type { Principal } from '../../../access/principal.ts'
 import type { Caller } from '../../../sessions/caller.ts'
 
-const OWNER_PREFIX = 'langbot:'
 /** Stands for the door in events and audit, where others have their key. */
 const DOOR_KEY_ID = 'box_door'
 /** What no role asks about that is used here. */

@@ -11,6 +11,7 @@ const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'> & { rea
   'POST /v1/sessions': { body: { key: 'another' } },
   'PATCH /v1/sessions/{id}': { body: { labels: { colour: 'red' } } },
   'POST /v1/sessions/{id}/transfer': { body: { owner: 'zoe' }, headers: { 'if-match': '"1"' } },
+  'POST /v1/sessions/{id}/transfer/accept': { body: { owner: 'zoe' } },
   'POST /v1/sessions/{id}/executions': { body: { command: 'true', cwd: '/' } },
   'POST /v1/sessions/{id}/executions/{execution}/stdin': { body: { data: 'more' } },
   'POST /v1/sessions/{id}/executions/{execution}/signal': { body: { signal: 'SIGINT' } },
