@@ -13,6 +13,7 @@ const PARTS = {
   fuzz: 'test/fuzz/run.ts',
   schemathesis: 'test/fuzz/schemathesis/run.ts',
   load: 'test/load/run.ts',
+  places: 'test/places/run.ts',
   'store-faults': 'test/chaos/store-faults/run.ts',
   upgrade: 'test/upgrade/run.ts',
 }
