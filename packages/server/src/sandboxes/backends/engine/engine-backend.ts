@@ -60,6 +60,7 @@ export type PullPolicy = 'missing' | 'never'
 /** An engine under load takes seconds; one that takes longer is broken. */
 const CALL_TIMEOUT_MS = 120_000
 const PROBE_TIMEOUT_MS = 10_000
+const FREEZE_ATTEMPTS = 3
 /** The guest is root of its container, which is root of the host where packing can be done. */
 const GUEST_GROUP = 0
 
@@ -222,9 +223,20 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
 
   const sandbox = (name: string): Sandbox => ({ name, kind, dial: (signal) => dialGuest(name, directories.path(name), signal) })
 
+  const thaw = (name: string) => ask((client, deadline) => client.unpauseContainer(containerName(name), deadline), undefined)
   const freezer: FreezerFacet = {
-    freeze: (name) => ask((client, deadline) => client.pauseContainer(containerName(name), deadline), undefined),
-    thaw: (name) => ask((client, deadline) => client.unpauseContainer(containerName(name), deadline), undefined),
+    async freeze(name) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await ask((client, deadline) => client.pauseContainer(containerName(name), deadline), undefined)
+        } catch (error) {
+          // On cgroup version 1 runc does not always get a busy container to stand still.
+          if (attempt === FREEZE_ATTEMPTS) throw error
+          await thaw(name)
+        }
+      }
+    },
+    thaw,
   }
 
   return {
