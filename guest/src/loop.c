@@ -2,7 +2,9 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <signal.h>
@@ -22,10 +24,16 @@ int64_t now_us(void) {
   return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
+/* A guest that misses an event is deaf without knowing it. It is the first process, so the sandbox ends, and the server sees it. */
+static _Noreturn void end_sandbox(void) {
+  dprintf(STDERR_FILENO, "holdfast-guest: cannot watch a descriptor: %s\n", strerror(errno));
+  _exit(1);
+}
+
 void watch_arm(struct watch *watch, uint32_t events) {
   if (watch->is_armed && watch->events == events) return;
   struct epoll_event event = {.events = events, .data.ptr = watch};
-  epoll_ctl(epoll_fd, watch->is_armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event);
+  if (epoll_ctl(epoll_fd, watch->is_armed ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, watch->fd, &event) != 0) end_sandbox();
   watch->is_armed = true;
   watch->events = events;
 }
