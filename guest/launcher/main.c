@@ -7,7 +7,9 @@
  * neither the launcher nor the server.
  *
  * `holdfast-launcher hide-processes PID GROUP` does only that, to a container that an engine has started;
- * `holdfast-launcher try-hiding` does it to nobody, and says whether it can.
+ * `holdfast-launcher try-hiding` does it to nobody, and reports whether it can.
+ * `holdfast-launcher limit-terminals PID MOST` bounds the terminals of such a container;
+ * `holdfast-launcher try-owner-map ON-DISK SHOWN PATH…` reports whether these paths can be mounted with an owner map.
  *
  * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
  * whichever line, the server finds and destroys all of it by the sandbox's name.
@@ -30,6 +32,8 @@
 #include "process.h"
 #include "report.h"
 #include "staging.h"
+#include "terminals.h"
+#include "user-counts.h"
 
 enum { HELLO_TIMEOUT_MS = 20000 };
 
@@ -66,6 +70,17 @@ int main(int argc, char **argv) {
     report_started(first, process_starttime(first));
     return 0;
   }
+  if (argc == 4 && strcmp(argv[1], "limit-terminals") == 0) {
+    pid_t first = (pid_t)plan_number(argv[2]);
+    limit_terminals(first, argv[3]);
+    report_started(first, process_starttime(first));
+    return 0;
+  }
+  if (argc >= 4 && strcmp(argv[1], "try-owner-map") == 0) {
+    try_owner_map(plan_owner_map(argv[2], argv[3]), argv + 4, argc - 4);
+    report_started(getpid(), process_starttime(getpid()));
+    return 0;
+  }
   plan_parse(&plan, argc, argv);
   die_with(plan.parent);
 
@@ -96,6 +111,8 @@ int main(int argc, char **argv) {
   }
   /* Before anybody knows that the guest is there, so before any command. */
   if (plan.hides_processes) hide_processes(init, plan.guest_group);
+  if (plan.terminals != NULL) limit_terminals(init, plan.terminals);
+  if (!plan.has_jail_user) bound_user_counts(init);
   /* Not earlier: the helper brings up the loopback interface too, and the jail program fails when it finds it up. */
   if (plan.network_program != NULL) {
     network_start(&network, &plan, &jail, init);

@@ -16,6 +16,10 @@ unsigned long plan_number(const char *text) {
   return value;
 }
 
+struct owner_map plan_owner_map(const char *on_disk, const char *shown) {
+  return (struct owner_map){.on_disk = (uid_t)plan_number(on_disk), .shown = (uid_t)plan_number(shown)};
+}
+
 static void add_cgroup(struct plan *plan, const char *directory) {
   if (plan->cgroup_count == MAX_CGROUPS) fail("plan", "more than %d cgroups", MAX_CGROUPS);
   plan->cgroups[plan->cgroup_count++] = directory;
@@ -40,6 +44,12 @@ static void put_below(struct plan *plan, unsigned long parent, const char *path)
   source->below_path = path;
 }
 
+static void map_last_source(struct plan *plan, struct owner_map owners) {
+  if (plan->source_count == 0) fail("plan", "--owner-map needs a source before it");
+  plan->sources[plan->source_count - 1].is_mapped = true;
+  plan->owners = owners;
+}
+
 static void stage(struct plan *plan, enum staging_kind kind, const char *directory) {
   plan->staging = kind;
   plan->staging_directory = directory;
@@ -58,6 +68,11 @@ static int take_flag(struct plan *plan, char **rest, int left) {
   if (strcmp(flag, "--below") == 0) {
     if (left < 3) fail("plan", "%s needs a source and a path", flag);
     put_below(plan, plan_number(value), rest[2]);
+    return 3;
+  }
+  if (strcmp(flag, "--owner-map") == 0) {
+    if (left < 3) fail("plan", "%s needs an owner on disk and one to show", flag);
+    map_last_source(plan, plan_owner_map(value, rest[2]));
     return 3;
   }
   if (strcmp(flag, "--parent") == 0) {
@@ -87,6 +102,8 @@ static int take_flag(struct plan *plan, char **rest, int left) {
     plan->network_program = value;
   } else if (strcmp(flag, "--open-files") == 0) {
     plan->open_files = plan_number(value);
+  } else if (strcmp(flag, "--terminals") == 0) {
+    plan->terminals = value;
   } else if (strcmp(flag, "--hide-processes") == 0) {
     plan->hides_processes = true;
     plan->guest_group = (gid_t)plan_number(value);
@@ -105,7 +122,7 @@ void plan_parse(struct plan *plan, int argc, char **argv) {
   if (plan->state_directory == NULL) fail("plan", "--state-directory is missing");
   if (plan->staging == STAGE_NOT) {
     for (size_t i = 0; i < plan->source_count; i++) {
-      if (plan->sources[i].is_tmpfs || plan->sources[i].below_path != NULL) fail("plan", "--tmpfs and --below need staging");
+      if (plan->sources[i].is_tmpfs || plan->sources[i].below_path != NULL || plan->sources[i].is_mapped) fail("plan", "--tmpfs, --below and --owner-map need staging");
     }
   }
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "owner-map.h"
+
 enum {
   MAX_CGROUPS = 8,
   MAX_LIMITS = 32,
@@ -40,6 +42,8 @@ struct source {
   bool is_tmpfs;
   bool is_read_only;
   const char *path_or_options;
+  /* Its files belong to the plan's `owners.on_disk` and are shown as those of `owners.shown`. */
+  bool is_mapped;
   /* Bound at this relative path below an earlier source instead of in the staging directory itself; NULL otherwise. */
   const char *below_path;
   size_t below_source;
@@ -57,6 +61,7 @@ struct plan {
   size_t limit_count;
   struct source sources[MAX_SOURCES];
   size_t source_count;
+  struct owner_map owners;
   enum staging_kind staging;
   const char *staging_directory;
   bool has_jail_user;
@@ -65,6 +70,8 @@ struct plan {
   enum init_discovery init_discovery;
   const char *network_program;
   unsigned long open_files;
+  /* NULL: as many as the machine has. */
+  const char *terminals;
   /* A packed sandbox: the guest's group on the host, which alone sees every process. */
   bool hides_processes;
   gid_t guest_group;
@@ -73,6 +80,8 @@ struct plan {
 
 /* A whole decimal number; ends the program with a report otherwise. */
 unsigned long plan_number(const char *text);
+
+struct owner_map plan_owner_map(const char *on_disk, const char *shown);
 
 /* Ends the program with a report when the command line is not a plan. */
 void plan_parse(struct plan *plan, int argc, char **argv);

@@ -29,6 +29,7 @@ enum {
   PROTECT_READ_ONLY = 1,
   PROTECT_NOSUID = 2,
   PROTECT_NODEV = 4,
+  MAP_OWNERS = 0x100000,
   CLONE_TREE = 1,
   MOVE_FROM_DESCRIPTOR = 0x04,
   MOVE_TO_DESCRIPTOR = 0x40,
@@ -64,7 +65,7 @@ static void enter_mount_namespace(void) {
   if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0) fail("staging", "cannot detach from the host's mounts: %s", strerror(errno));
 }
 
-static int open_source(const char *path) {
+int staging_open(const char *path) {
   struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
   int descriptor = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
   if (descriptor < 0 && errno == ELOOP) fail("mount", "%s is no longer the directory that was checked: a symbolic link is in its way", path);
@@ -79,18 +80,23 @@ static bool is_directory(int source) {
   return S_ISDIR(status.st_mode);
 }
 
-/*
- * A copy of the source's mount tree, protected as a whole before anybody can see it: a file system mounted below a
- * read-only source is read-only too, and what the host mounts there later does not appear.
- */
-static void attach_source(const struct source *source, int descriptor, int mount_point) {
+int staging_copy_mount(const struct source *source, int descriptor, int owners) {
   struct protection protection = {.set = PROTECT_NOSUID | PROTECT_NODEV, .propagation = MS_PRIVATE};
   if (source->is_read_only) protection.set |= PROTECT_READ_ONLY;
+  if (source->is_mapped) {
+    protection.set |= MAP_OWNERS;
+    protection.user_namespace = (unsigned long long)owners;
+  }
   int tree = (int)syscall(SYSCALL_OPEN_TREE, descriptor, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
   if (tree < 0) fail("mount", "cannot copy the mount of %s: %s", source->path_or_options, strerror(errno));
   if (syscall(SYSCALL_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &protection, sizeof protection) != 0) {
     fail("mount", "cannot protect %s: %s%s", source->path_or_options, strerror(errno), errno == ENOSYS ? " (Linux 5.12 or newer is needed)" : "");
   }
+  return tree;
+}
+
+static void attach_source(const struct source *source, int descriptor, int owners, int mount_point) {
+  int tree = staging_copy_mount(source, descriptor, owners);
   if (syscall(SYSCALL_MOVE_MOUNT, tree, "", mount_point, "", MOVE_FROM_DESCRIPTOR | MOVE_TO_DESCRIPTOR) != 0) {
     fail("mount", "cannot mount %s: %s", source->path_or_options, strerror(errno));
   }
@@ -120,7 +126,7 @@ static int make_own_mount_point(const char *path, bool directory) {
   return point;
 }
 
-static void stage_source(const struct plan *plan, const struct staged *staged, size_t index) {
+static void stage_source(const struct plan *plan, const struct staged *staged, int owners, size_t index) {
   const struct source *source = &plan->sources[index];
   const bool is_below = source->below_path != NULL;
   char path[256];
@@ -131,7 +137,7 @@ static void stage_source(const struct plan *plan, const struct staged *staged, s
   }
   const int descriptor = staged->descriptors[index];
   const bool directory = is_directory(descriptor);
-  attach_source(source, descriptor, is_below ? mount_point_open_below(path, source->below_path, directory) : make_own_mount_point(path, directory));
+  attach_source(source, descriptor, owners, is_below ? mount_point_open_below(path, source->below_path, directory) : make_own_mount_point(path, directory));
 }
 
 void staging_prepare(const struct plan *plan, struct staged *staged) {
@@ -140,12 +146,17 @@ void staging_prepare(const struct plan *plan, struct staged *staged) {
   /* All are opened before the staging directory is covered: a source may lie below it. */
   for (size_t i = 0; i < plan->source_count; i++) {
     const struct source *source = &plan->sources[i];
-    staged->descriptors[i] = source->is_tmpfs ? -1 : open_source(source->path_or_options);
+    staged->descriptors[i] = source->is_tmpfs ? -1 : staging_open(source->path_or_options);
   }
   if (plan->staging == STAGE_NOT) return;
+  int owners = -1;
+  for (size_t i = 0; i < plan->source_count && owners < 0; i++) {
+    if (plan->sources[i].is_mapped) owners = owner_map_open(plan->owners);
+  }
   if (mount("tmpfs", plan->staging_directory, "tmpfs", MS_NOSUID, "mode=755,size=1m") != 0) {
     fail("staging", "cannot mount a tmpfs on %s: %s", plan->staging_directory, strerror(errno));
   }
-  for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, i);
+  for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, owners, i);
+  if (owners >= 0) close(owners);
   if (plan->network_program != NULL && plan->staging == STAGE_AS_ROOT) open_tun_to_helper(plan->staging_directory);
 }

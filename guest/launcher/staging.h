@@ -15,6 +15,16 @@ struct staged {
   int descriptors[MAX_SOURCES];
 };
 
+/* Without following a symbolic link anywhere on the way. */
+int staging_open(const char *path);
+
+/*
+ * A copy of the source's mount tree, protected as a whole before anybody can see it: a file system mounted below a
+ * read-only source is read-only too, and what the host mounts there later does not appear. `owners` holds the map of a
+ * source that is mapped.
+ */
+int staging_copy_mount(const struct source *source, int descriptor, int owners);
+
 void staging_prepare(const struct plan *plan, struct staged *staged);
 
 #endif

@@ -17,6 +17,7 @@ import type { SettingName, SettingValue } from './config/settings.ts'
 import { namedHostRoot } from './ingress/box/settings.ts'
 import type { BoxSettings } from './ingress/box/settings.ts'
 import type { Profile } from './policy/profiles.ts'
+import type { UidRange } from './sandboxes/host-users.ts'
 import type { Limits } from './sandboxes/spec.ts'
 import type { QuotaLimits } from './sessions/quotas.ts'
 
@@ -52,6 +53,8 @@ export interface Config {
   readonly profiles: readonly Profile[]
   readonly pipelines: SettingValue<'pipelines'>
   readonly allowedMountRoots: readonly string[]
+  /** Host users for sandboxes; `null`: all have the same. */
+  readonly sandboxUids: UidRange | null
   readonly defaultWorkspace: string | null
   readonly dockerHost: string | null
   readonly podmanHost: string | null
@@ -142,6 +145,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     profiles: configuredProfiles(read('profiles'), { network, limits }),
     pipelines: read('pipelines'),
     allowedMountRoots: read('mounts.allowed_roots'),
+    sandboxUids: read('sandbox_uids'),
     defaultWorkspace: read('default_workspace'),
     dockerHost: read('docker.host'),
     podmanHost: read('podman.host'),

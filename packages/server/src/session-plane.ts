@@ -34,7 +34,9 @@ import type { ScopePolicy } from './policy/scopes/scope-policy.ts'
 import { sessionMounts } from './policy/session-mounts.ts'
 import { sessionSpecs } from './policy/session-spec.ts'
 import type { ChosenBackend, OpenBackend } from './sandboxes/choose.ts'
-import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
+import { checkUidRange } from './sandboxes/host-users.ts'
+import type { UidRange } from './sandboxes/host-users.ts'
+import { isServerRoot, sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
 import type { Caller } from './sessions/caller.ts'
 import { createEventListeners } from './sessions/events/event-listeners.ts'
 import type { EventListeners } from './sessions/events/event-listeners.ts'
@@ -42,6 +44,7 @@ import { createHabitats } from './sessions/habitats.ts'
 import { createQuotas } from './sessions/quotas.ts'
 import type { Recovered } from './sessions/recovery.ts'
 import { holdServerLease } from './sessions/server-lease.ts'
+import { sessionUsers } from './sessions/session-users.ts'
 import { createSessions } from './sessions/sessions.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { sessionTimes } from './sessions/session-times.ts'
@@ -107,6 +110,14 @@ export interface SessionPlaneNeeds {
   readonly mcpRetryMs?: readonly number[] | undefined
 }
 
+/** `null` where the server has no users to give. Throws `config_invalid`. */
+function usableUidRange(range: UidRange | null, log: Log): UidRange | null {
+  if (range === null || !isServerRoot()) return null
+  const problem = checkUidRange(range)
+  if (problem !== null) log.warn('host-users-shared', { reason: problem })
+  return problem === null ? range : null
+}
+
 /** Resolves once everything that an earlier life left is taken up or on its way out. */
 export async function openSessionPlane({
   config,
@@ -149,7 +160,8 @@ export async function openSessionPlane({
     ...(config.forcedScope === null ? {} : { forcedScope: config.forcedScope }),
   })
 
-  const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, clock, log })
+  const { guestPath: program } = config
+  const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, program, clock, log })
   const skills = createSkills({ directory: home.skillsDir, clock, log, onChange: (changed) => void skillViews.refresh(changed) })
   await skills.sweep()
 
@@ -167,10 +179,11 @@ export async function openSessionPlane({
     quotas: createQuotas({ defaults: config.quotas }),
     sealing,
     habitats: createHabitats({
-      workspaces: createWorkspaces(home.workspacesDir, user),
+      workspaces: createWorkspaces(home.workspacesDir, program),
       skillViews,
       packsDirectory: home.packsDir,
       specFor: specs.specFor,
+      usersFor: sessionUsers({ range: usableUidRange(config.sandboxUids, log), openBackend, log }),
     }),
     backend: chosen.backend.kind,
     openBackend,

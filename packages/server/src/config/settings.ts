@@ -14,7 +14,7 @@ import { ControlToken, InstanceId } from '@holdfast/protocol/box'
 import { z } from 'zod'
 import { BACKEND_KINDS } from '../sandboxes/backend.ts'
 import { PipelineSettings, ProfileSettings } from './profile-settings.ts'
-import { absolutePath, cpus, list, orNone, size, text, wholeNumber } from './written-values.ts'
+import { absolutePath, cpus, list, orNone, size, text, uidRange, wholeNumber } from './written-values.ts'
 
 /** Also from a bundle, which lies elsewhere in the tree. */
 const repositoryRoot = ancestors(import.meta.dirname).find((directory) => existsSync(join(directory, 'guest', 'build'))) ?? '/'
@@ -173,6 +173,11 @@ export const SETTINGS = {
     schema: list(/:/).pipe(z.array(absolutePath)),
     fallback: [],
     help: 'Host directories below which callers may mount; {tenant} in one becomes the id of the caller’s tenant.',
+  },
+  sandbox_uids: {
+    schema: orNone(uidRange, 'must be a range of user ids such as 2010000000-2089999999'),
+    fallback: '2010000000-2089999999',
+    help: 'Users of the host that a root server gives to sandboxes, two to each session; none: all sandboxes have uid 1000.',
   },
   default_workspace: {
     schema: absolutePath.nullable(),

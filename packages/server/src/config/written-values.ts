@@ -29,6 +29,16 @@ export const list = (separator: RegExp) =>
     error: 'must be a list',
   })
 
+/** `first-last`: above the ids of a system, below 2^31, and enough that two sessions hardly ever have the same. */
+export const uidRange = z
+  .string()
+  .regex(/^\d{1,10}-\d{1,10}$/)
+  .transform((value) => value.split('-').map(Number))
+  .refine(([first = 0, last = 0]) => first >= 65_536 && last < 2 ** 31 && last - first >= 1_000_000, {
+    error: 'must lie between 65536 and 2147483647 and hold more than a million ids',
+  })
+  .transform(([first = 0, last = 0]) => ({ first, count: last - first + 1 }))
+
 export const cpus = z
   .union([
     z.number(),

@@ -191,5 +191,6 @@ test("the server's own mounts are settled, not checked", async () => {
     source: join(root, 'state'),
     target: '/workspace',
     mode: 'rw',
+    isOwn: true,
   })
 })

@@ -54,9 +54,9 @@ export async function checkMounts(wishes: readonly MountWish[], rules: MountRule
   return checkTargets(mounts)
 }
 
-/** A mount of the server's own making: no caller chose it, so only its path is settled. */
+/** A mount of the session's own files, which the server keeps: no caller chose it, so only its path is settled. */
 export async function serverMount(source: string, target: string, mode: 'ro' | 'rw'): Promise<Mount> {
-  return { source: await realpath(source), target, mode }
+  return { source: await realpath(source), target, mode, isOwn: true }
 }
 
 interface ResolvedRoots {

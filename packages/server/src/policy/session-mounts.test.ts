@@ -28,7 +28,7 @@ beforeEach(() => {
   make('own')
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
-const own = (mode: 'rw' | 'ro' = 'rw') => [{ source: at('own'), target: '/workspace', mode }]
+const own = (mode: 'rw' | 'ro' = 'rw') => [{ source: at('own'), target: '/workspace', mode, isOwn: true as const }]
 
 describe('the workspace', () => {
   test('is the session’s own directory, writable unless it is wished otherwise', async () => {

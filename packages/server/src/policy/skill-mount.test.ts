@@ -24,7 +24,7 @@ beforeEach(() => {
   ground = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-skill-mount-')))
   source = join(ground, 'workspace')
   for (const name of ['workspace', 'view', 'other']) mkdirSync(join(ground, name))
-  view = { source: join(ground, 'view'), target: '/workspace/.skills', mode: 'rw' }
+  view = { source: join(ground, 'view'), target: '/workspace/.skills', mode: 'rw', isOwn: true }
 })
 afterEach(() => rmSync(ground, { recursive: true, force: true }))
 

@@ -50,9 +50,17 @@ export interface FreezerFacet {
   thaw(name: string): Promise<void>
 }
 
+/** Host users of a sandbox's own: `SandboxSpec.users`. */
+export interface HostUsersFacet {
+  /** Why the commands of this spec cannot have a host user of their own, or `null`. */
+  problem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null>
+}
+
 export interface SandboxBackend {
   readonly kind: BackendKind
   readonly freezer?: FreezerFacet
+  /** Absent where the server is not root: then it has no other user to give. */
+  readonly hostUsers?: HostUsersFacet
   /** Absent where sandboxes show the host's own `/usr`. */
   readonly images?: ImageFacet
   /** Available with its capabilities, or the exact reason and the fix. Never throws, changes nothing. */

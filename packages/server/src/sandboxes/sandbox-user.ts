@@ -1,7 +1,6 @@
 /**
- * The user that commands run as, as the host sees it.
- *
- * ingress → access → policy → sessions → [sandboxes] → guest → result
+ * The user that all sandboxes have in common, as the host sees it: of files in directories of the host, and of commands that have no user
+ * of their own (`host-users.ts`).
  *
  * A root server gives sandboxes uid 1000, never its own. Any other server has no second uid to give, so its own is used, and files
  * in mounts belong to the same user inside and outside.

@@ -9,6 +9,8 @@ export interface Mount {
   readonly source: string
   readonly target: string
   readonly mode: 'ro' | 'rw'
+  /** Files of the session itself, which belong to `HostUsers.commands`. Absent: files of the host, whose owners stay what they are. */
+  readonly isOwn?: true
 }
 
 /** `null` means no limit is wished, never "whatever you can". */
@@ -32,6 +34,14 @@ export interface PackedUsers {
   readonly pidsPerUid: number
 }
 
+/** Who a sandbox is on the host where the server is root; the group of the same number goes with each. */
+export interface HostUsers {
+  /** Of all commands; not used by a packed sandbox, which has users of its own. */
+  readonly commands: number
+  /** Of a jail's guest, who makes its namespaces. */
+  readonly guest: number
+}
+
 export interface SandboxSpec {
   /** A container image, or `null` where the backend shows the host's own `/usr`. */
   readonly image: string | null
@@ -42,6 +52,8 @@ export interface SandboxSpec {
   readonly limits: Limits
   /** Absent: one user, one `/workspace`. Present: no `/workspace`, no default user, and neighbours that see nothing of each other. */
   readonly packed?: PackedUsers
+  /** Absent: the users that all sandboxes have in common. */
+  readonly users?: HostUsers
   /** Present: files take space on a disk by being written and in no other way, because somebody watches how much that is. */
   readonly refusesReserving?: true
 }

@@ -10,9 +10,11 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
+import type { BackendKind } from '../sandboxes/backend.ts'
 import { makePackedPlace, makePackedSource, removePackedPlace } from '../sandboxes/packed-directory.ts'
 import { packedPaths, packedPlace } from '../sandboxes/packing.ts'
-import type { PackedUsers, SandboxSpec } from '../sandboxes/spec.ts'
+import { sandboxUserOnHost } from '../sandboxes/sandbox-user.ts'
+import type { HostUsers, PackedUsers, SandboxSpec, SandboxUser } from '../sandboxes/spec.ts'
 import { SKILLS_TARGET } from '../skills/skill-views.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Inhabitant } from './executions/command.ts'
@@ -30,7 +32,7 @@ export type Shown = { readonly workspace: string; readonly skills: string } | { 
 
 export interface Habitats {
   /** Makes the session's directories if they are not there, and says what they were found to be. */
-  prepare(session: SessionRow): Promise<Habitat>
+  prepare(session: SessionRow, backend: BackendKind): Promise<Habitat>
   /** Where the session can write, on the host and inside: what its bound is about. Further mounts are not. */
   placesOf(session: SessionRow): readonly MeasuredPlace[]
   /** Safe to repeat; the sandbox must be gone, or the session's processes in it. */
@@ -43,6 +45,7 @@ export interface PlacedViews {
   place(sessionId: string): Promise<string>
   /** The same, there or not. */
   shownAt(sessionId: string): string
+  give(sessionId: string, user: SandboxUser): Promise<void>
   remove(sessionId: string): Promise<void>
 }
 
@@ -53,10 +56,17 @@ export interface HabitatNeeds {
   readonly packsDirectory: string
   /** Policy's answer to a session's wish, with these files. */
   specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
+  /** Who its sandbox is on the host; `null`: who all sandboxes are. */
+  usersFor(session: SessionRow, spec: SandboxSpec, backend: BackendKind): Promise<HostUsers | null>
 }
 
-export function createHabitats({ workspaces, skillViews, packsDirectory, specFor }: HabitatNeeds): Habitats {
-  async function preparePacked(session: SessionRow, packKey: string, uid: number): Promise<Habitat> {
+export function createHabitats({ workspaces, skillViews, packsDirectory, specFor, usersFor }: HabitatNeeds): Habitats {
+  async function withUsers(session: SessionRow, spec: SandboxSpec, backend: BackendKind): Promise<SandboxSpec> {
+    const users = await usersFor(session, spec, backend)
+    return users === null ? spec : { ...spec, users }
+  }
+
+  async function preparePacked(session: SessionRow, backend: BackendKind, packKey: string, uid: number): Promise<Habitat> {
     const source = join(packsDirectory, packKey)
     await makePackedSource(source)
     await workspaces.setAsideIfStale(session.id, session.incarnation, join(source, session.id))
@@ -65,16 +75,18 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
     await makePackedPlace(source, session.id, uid)
     await workspaces.noteServed(session.id, session.incarnation)
     const { first, count } = uidRangeOf(packKey)
-    const spec = await specFor(session, { packed: { source, firstUid: first, count } })
+    const spec = await withUsers(session, await specFor(session, { packed: { source, firstUid: first, count } }), backend)
     return { spec, verdict: (await workspaces.isLossNoted(session.id, session.incarnation)) ? 'lost' : 'intact' }
   }
 
   return {
-    async prepare(session) {
-      if (session.packKey !== null && session.packUid !== null) return preparePacked(session, session.packKey, session.packUid)
+    async prepare(session, backend) {
+      if (session.packKey !== null && session.packUid !== null) return preparePacked(session, backend, session.packKey, session.packUid)
       const { files, verdict } = await workspaces.open(session.id, session.incarnation, session.pendingReason !== 'create')
       const skills = await skillViews.place(session.id)
-      const spec = await specFor(session, { workspace: files, skills })
+      const spec = await withUsers(session, await specFor(session, { workspace: files, skills }), backend)
+      const owner = spec.users === undefined ? sandboxUserOnHost() : { uid: spec.users.commands, gid: spec.users.commands }
+      await Promise.all([workspaces.give(session.id, owner), skillViews.give(session.id, owner)])
       // Nobody must fill what no sandbox shows.
       if (spec.mounts.every(({ source }) => source !== skills)) await skillViews.remove(session.id)
       return { spec, verdict }

@@ -72,9 +72,10 @@ export function createProvisioning({
       const sandbox = await store.read((sql) => findSandbox(sql, sandboxId))
       if (sandbox === null) throw new HoldfastError('sandbox_gone', 'the sandbox was given up while it was being made')
       if (sandbox.state === 'ready') await remakeIfGone({ id: sandboxId, backend: backendKind(sandbox.backend) })
-      const habitat = await habitats.prepare(session)
+      const backend = backendKind(sandbox.backend)
+      const habitat = await habitats.prepare(session, backend)
       await vacated()
-      const live = await fleet.launch({ id: sandboxId, backend: backendKind(sandbox.backend) }, habitat.spec)
+      const live = await fleet.launch({ id: sandboxId, backend }, habitat.spec)
       const ready = await changes.change(session, { actor: SYSTEM, action: 'session.ready' }, async (row, transaction, now) => {
         const isWanted = await markSandboxReady(transaction, sandboxId, live.bootId)
         return isWanted ? becomeReady(row, sandboxId, habitat.verdict, now) : unchanged(row)

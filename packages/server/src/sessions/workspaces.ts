@@ -6,13 +6,15 @@
  * `<workspaces>/<session id>/files` is mounted at `/workspace`. Named by the server's own id, never by a caller's text. Directories
  * without a session are never removed: a home may have been given another database.
  */
-import { chown, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
 import { hasErrorCode } from '../home/error-code.ts'
+import { giveTree } from '../home/give-tree.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
+import { isServerRoot } from '../sandboxes/sandbox-user.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 
 export interface Workspace {
@@ -33,13 +35,16 @@ export interface Workspaces {
   setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void>
   /** The files here are those of this incarnation from now on. */
   noteServed(sessionId: string, incarnation: number): Promise<void>
+  /** Its files belong to this user of the host from now on. No sandbox of the session may run. Safe to repeat, also after a crash. */
+  give(sessionId: string, user: SandboxUser): Promise<void>
   /** Removes it, whatever a sandbox made of it. Safe to repeat. */
   remove(sessionId: string): Promise<void>
 }
 
 const SESSION_ID = /^ses_[0-9a-z]{16}$/
 
-export function createWorkspaces(directory: string, user: SandboxUser): Workspaces {
+/** `program` is the guest's binary. */
+export function createWorkspaces(directory: string, program: string): Workspaces {
   function placeOf(sessionId: string): string {
     if (!SESSION_ID.test(sessionId)) throw new HoldfastError('internal', 'a session id is not what the server makes')
     return join(directory, sessionId)
@@ -74,22 +79,29 @@ export function createWorkspaces(directory: string, user: SandboxUser): Workspac
     noteServed,
     setAsideIfStale,
     async open(sessionId, incarnation, hadOne) {
-      const place = placeOf(sessionId)
       const files = filesOf(sessionId)
       await setAsideIfStale(sessionId, incarnation, files)
       if (!(await isDirectory(files))) {
         if (hadOne) await noteLoss(sessionId, incarnation)
-        // In place only once it is its user's: what stands there is taken as it is.
-        const making = join(place, 'making')
-        await mkdir(making, { recursive: true, mode: 0o700 })
-        if (process.getuid?.() === 0) await chown(making, user.uid, user.gid)
-        await rename(making, files)
+        await mkdir(files, { recursive: true, mode: 0o700 })
       }
       await noteServed(sessionId, incarnation)
       return { files, verdict: (await isLossNoted(sessionId, incarnation)) ? 'lost' : 'intact' }
     },
     noteLoss,
     isLossNoted,
+    async give(sessionId, { uid, gid }) {
+      if (!isServerRoot()) return
+      const files = filesOf(sessionId)
+      const halfGiven = join(placeOf(sessionId), 'half-given')
+      const [{ uid: owner }, isHalfGiven] = await Promise.all([stat(files), isDirectory(halfGiven)])
+      if (owner === uid && !isHalfGiven) return
+      // Still root's: it is new, and no sandbox has written to it.
+      if (owner === 0 && !isHalfGiven) return chown(files, uid, gid)
+      await mkdir(halfGiven, { recursive: true, mode: 0o700 })
+      await giveTree(program, files, uid, gid)
+      await rmdir(halfGiven)
+    },
     async remove(sessionId) {
       const place = placeOf(sessionId)
       const doomed = join(directory, `.doomed-${sessionId}`)

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSkillsLaboratory } from './contract/skills-laboratory.ts'
 import { emptyRubbish, grant } from './rubbish.ts'
@@ -23,6 +24,8 @@ import type { SkillViews } from './skill-views.ts'
 const SESSION = 'ses_0123456789abcdef'
 const isRoot = process.getuid?.() === 0
 const USER = isRoot ? { uid: 1000, gid: 1000 } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+
+const GUEST = fileURLToPath(new URL('../../../../guest/build/holdfast-guest', import.meta.url))
 
 let laboratory: ReturnType<typeof openSkillsLaboratory>
 let views: SkillViews
@@ -37,7 +40,8 @@ afterEach(() => laboratory.close())
 /** A long time passes between any two things. */
 let now = 0
 const clock = () => (now += 60_000)
-const newViews = () => createSkillViews({ directory: join(laboratory.ground, 'views'), user: USER, clock, log: laboratory.log })
+const newViews = () =>
+  createSkillViews({ directory: join(laboratory.ground, 'views'), user: USER, program: GUEST, clock, log: laboratory.log })
 const skill = (name: string, text = 'x') => ({ name, packageRoot: laboratory.pack(name, text) })
 const read = (...path: readonly string[]) => readFileSync(join(shown, ...path), 'utf8')
 const inMaking = () => readdirSync(join(shown, '..', 'making'))
@@ -109,7 +113,13 @@ describe('a view', () => {
 
   test('looks at a package once in a second, unless it is told of a change', async () => {
     let time = 1_000
-    views = createSkillViews({ directory: join(laboratory.ground, 'views'), user: USER, clock: () => time, log: laboratory.log })
+    views = createSkillViews({
+      directory: join(laboratory.ground, 'views'),
+      user: USER,
+      program: GUEST,
+      clock: () => time,
+      log: laboratory.log,
+    })
     const one = skill('one')
     await views.fill(SESSION, [one])
     writeFileSync(join(one.packageRoot, 'SKILL.md'), 'by hand')
@@ -147,6 +157,23 @@ describe('a view', () => {
 })
 
 /** Where the server is not root, the sandbox's user is its own: the view has no owner that could protect it. */
+describe.runIf(isRoot)('a session with a host user of its own', () => {
+  const OWN = { uid: 2_010_000_000, gid: 2_010_000_000 }
+  const ownerOf = (...path: readonly string[]) => lstatSync(join(shown, ...path)).uid
+
+  test('owns the copies that it had and those that follow; the directory of copies stays the server’s', async () => {
+    await views.fill(SESSION, [skill('one')])
+    expect(ownerOf('one', 'SKILL.md')).toBe(USER.uid)
+    await views.give(SESSION, OWN)
+    const both = [skill('one'), skill('two')]
+    await newViews().fill(SESSION, both)
+    for (const path of [['one'], ['one', 'SKILL.md'], ['two', 'SKILL.md']]) expect(ownerOf(...path), path.join('/')).toBe(OWN.uid)
+    expect(ownerOf()).toBe(0)
+    await views.give(SESSION, USER)
+    expect(ownerOf('two', 'SKILL.md')).toBe(USER.uid)
+  })
+})
+
 describe('a sandbox with the rights of the server', () => {
   let secret: string
   beforeEach(async () => {
@@ -156,7 +183,9 @@ describe('a sandbox with the rights of the server', () => {
       chmodSync(laboratory.ground, 0o755)
       process.seteuid?.(65534)
     }
-    views = createSkillViews({ directory: join(laboratory.ground, 'views'), user: { uid: 65534, gid: 65534 }, clock, log: laboratory.log })
+    views = createSkillViews({
+      ...{ directory: join(laboratory.ground, 'views'), user: { uid: 65534, gid: 65534 }, program: GUEST, clock, log: laboratory.log },
+    })
   })
   afterEach(() => {
     if (isRoot) process.seteuid?.(0)

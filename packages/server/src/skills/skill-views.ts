@@ -7,7 +7,7 @@
  * <views>/<session id>
  *   shown          mounted at /workspace/.skills; the server's own
  *     <name>       a copy of the package, which belongs to the sandbox's user: it may do there what it likes
- *   making         copies that are not whole yet, and those on their way out
+ *   making         copies that are not whole yet, and those on their way out; belongs to the user whom the copies belong to
  *   bound.json     which skills the session has, and of what state each copy is
  * ```
  *
@@ -15,11 +15,12 @@
  * by two renames: a program sees the old one, for a blink none, then the new one, and never parts of both. Where the server has no second
  * user to give (it is not root), a sandbox may also rename and replace what is in `shown`, so nothing there is followed or taken for granted.
  */
-import { lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { hasErrorCode } from '../home/error-code.ts'
+import { giveTree } from '../home/give-tree.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
@@ -51,6 +52,8 @@ export interface SkillViews {
   place(sessionId: string): Promise<string>
   /** The same directory, there or not. */
   shownAt(sessionId: string): string
+  /** Copies belong to this user of the host from now on. No sandbox of the session may run. Safe to repeat, also after a crash. */
+  give(sessionId: string, user: SandboxUser): Promise<void>
   /** Shows exactly these, as their packages are now. Throws `capability_unsupported` for a session whose sandbox has no view. */
   fill(sessionId: string, skills: readonly BoundSkill[]): Promise<FilledView>
   /** What `fill` was last given. */
@@ -65,8 +68,10 @@ export interface SkillViews {
 
 export interface SkillViewsNeeds {
   readonly directory: string
-  /** The sandboxes' user. */
+  /** The user that all sandboxes have in common. */
   readonly user: SandboxUser
+  /** The guest's binary. */
+  readonly program: string
   readonly clock: () => number
   readonly log: Log
 }
@@ -83,7 +88,7 @@ const REMOVALS = 200
 /** A package that changes while it is copied. */
 const COPIES = 3
 
-export function createSkillViews({ directory, user, clock, log }: SkillViewsNeeds): SkillViews {
+export function createSkillViews({ directory, user, program, clock, log }: SkillViewsNeeds): SkillViews {
   const known = new Map<string, { readonly inTurn: SerialQueue; bound: Bound | null }>()
   const refreshing = new Set<Promise<void>>()
   const marks = recentMarks(clock)
@@ -160,7 +165,7 @@ export function createSkillViews({ directory, user, clock, log }: SkillViewsNeed
       if (mark === earlier && (await isDirectory(join(shown, name)))) return mark
       for (let copy = 1; ; copy += 1) {
         const fresh = join(making, randomId('copy'))
-        await copyPackage(packageRoot, fresh, user)
+        await copyPackage(packageRoot, fresh, await userOf(making))
         const after = await markOf(packageRoot)
         // One that never rests is shown as it came.
         if (after === mark || copy === COPIES) {
@@ -176,6 +181,12 @@ export function createSkillViews({ directory, user, clock, log }: SkillViewsNeed
         log.warn('skill-not-shown', { session: sessionId, skill: isSkillName(name) ? name : '', reason: reasonOf(error) })
       return null
     }
+  }
+
+  /** Of the copies in a view: the owner of `making`. It is root's until a sandbox is made that has a user of its own. */
+  async function userOf(making: string): Promise<SandboxUser> {
+    const { uid, gid } = await lstat(making)
+    return uid === 0 ? user : { uid, gid }
   }
 
   async function eachSession(): Promise<readonly string[]> {
@@ -212,6 +223,15 @@ export function createSkillViews({ directory, user, clock, log }: SkillViewsNeed
       await grant(shown, 0o755)
       return realpath(shown)
     },
+    give: async (sessionId, { uid, gid }) =>
+      viewOf(sessionId).inTurn(async () => {
+        const { shown, making } = viewOf(sessionId)
+        if (process.geteuid?.() !== 0) return
+        const [before, names] = await Promise.all([userOf(making), readdir(shown)])
+        if (before.uid === uid) return
+        for (const name of names) await giveTree(program, join(shown, name), uid, gid)
+        await chown(making, uid, gid)
+      }),
     fill: async (sessionId, skills) => viewOf(sessionId).inTurn(() => fillInTurn(sessionId, skills)),
     bound: async (sessionId) =>
       viewOf(sessionId).inTurn(async () => (await boundOf(sessionId)).map(({ name, packageRoot }) => ({ name, packageRoot }))),

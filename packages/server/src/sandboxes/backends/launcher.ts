@@ -6,6 +6,8 @@
 import { spawn } from 'node:child_process'
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
+import { DEFAULT_UID_RANGE, hostUsersOf } from '../host-users.ts'
+import { sandboxUserOnHost } from '../sandbox-user.ts'
 
 const Report = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), pid: z.int(), starttime: z.int() }),
@@ -13,6 +15,9 @@ const Report = z.discriminatedUnion('ok', [
 ])
 
 const MAX_REPORT_BYTES = 64 * 1024
+
+/** In one sandbox; the machine has 4,096 unless its operator changed that. */
+export const MOST_TERMINALS = 64
 
 /** Throws `mount_refused` or `backend_unavailable` with the launcher's own reason. */
 export async function runLauncher(launcherPath: string, argv: readonly string[], signal?: AbortSignal): Promise<void> {
@@ -34,6 +39,17 @@ export async function runLauncher(launcherPath: string, argv: readonly string[],
  */
 export function hideProcesses(launcherPath: string, firstPid: number, guestGroup: number, signal?: AbortSignal): Promise<void> {
   return runLauncher(launcherPath, ['hide-processes', String(firstPid), String(guestGroup)], signal)
+}
+
+/** Bounds the terminals of the sandbox whose first process this is. */
+export function limitTerminals(launcherPath: string, firstPid: number, signal?: AbortSignal): Promise<void> {
+  return runLauncher(launcherPath, ['limit-terminals', String(firstPid), String(MOST_TERMINALS)], signal)
+}
+
+/** Throws unless files in these directories can be shown as those of another owner. */
+export function tryOwnerMap(launcherPath: string, sources: readonly string[], signal?: AbortSignal): Promise<void> {
+  const { commands } = hostUsersOf(DEFAULT_UID_RANGE, '')
+  return runLauncher(launcherPath, ['try-owner-map', String(sandboxUserOnHost().uid), String(commands), ...sources], signal)
 }
 
 function run(

@@ -5,6 +5,7 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { COUNTS } from './isolation/counts.ts'
 import { FILESYSTEM } from './isolation/filesystem.ts'
 import type { Ground } from './isolation/ground.ts'
 import { prepareGround } from './isolation/ground.ts'
@@ -31,6 +32,7 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
   'kernel memory': KERNEL_MEMORY,
   'system calls': SYSTEM_CALLS,
   workspace: WORKSPACE,
+  counts: COUNTS,
 }
 
 export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))

@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { connectInside } from '../../guest/guest-inside.ts'
 import type { Inside } from '../../guest/inside.ts'
 import type { BackendNeeds, Capabilities, Sandbox, SandboxBackend } from '../backend.ts'
+import { DEFAULT_UID_RANGE, hostUsersOf } from '../host-users.ts'
 import { sandboxUserOnHost } from '../sandbox-user.ts'
-import type { Limits, Mount, PackedUsers, SandboxSpec } from '../spec.ts'
+import type { HostUsers, Limits, Mount, PackedUsers, SandboxSpec } from '../spec.ts'
 import { containersOf } from './engine-facts.ts'
 import type { Subject } from './subject.ts'
 import { cgroupsNamed, existing, mountsOf, processesOf, socketsOf } from './traces.ts'
@@ -27,6 +28,7 @@ export interface Wish {
   readonly limits?: Partial<Limits>
   readonly packed?: PackedUsers
   readonly refusesReserving?: true
+  readonly users?: HostUsers
 }
 
 /** A sandbox with an open connection into it. */
@@ -44,6 +46,8 @@ export interface Laboratory {
   readonly capabilities: Capabilities
   spec(wish?: Wish): SandboxSpec
   newName(): string
+  /** Host users that no other sandbox has; `undefined` where the backend cannot give any. */
+  newUsers(): HostUsers | undefined
   /** A backend object with the same needs: this server after a restart. */
   reopen(): SandboxBackend
   /** Another server on the same engine and machine. */
@@ -109,6 +113,15 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
     ]
   }
 
+  const newUsers = () => (backend.hostUsers === undefined ? undefined : hostUsersOf(DEFAULT_UID_RANGE, randomText(16)))
+
+  /** As a server does it: users of its own unless a mount forbids it. An engine's proofs mount files of the host, so they ask for users. */
+  async function withUsers(made: SandboxSpec): Promise<SandboxSpec> {
+    const users = newUsers()
+    if (made.users !== undefined || users === undefined || (await backend.hostUsers?.problem(made)) !== null) return made
+    return { ...made, users }
+  }
+
   return {
     subject,
     directory,
@@ -116,6 +129,7 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
     backend,
     capabilities,
     spec,
+    newUsers,
     newName: () => `sbx_${randomText(16)}`,
     reopen: () => open(needs),
     stranger: () => open(needsOf(`stranger-${randomText(6)}`, `lab${randomText(12)}`)),
@@ -127,7 +141,7 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
       return path
     },
     async create(wish = {}, name = `sbx_${randomText(16)}`) {
-      const sandbox = await backend.create(name, spec(wish))
+      const sandbox = await backend.create(name, await withUsers(spec(wish)))
       return { name, sandbox, inside: await enter(sandbox) }
     },
     enter,

@@ -1,6 +1,6 @@
 /** The isolation is in the flags: each of these, missing, would be a hole. */
 import { expect, test } from 'vitest'
-import { hidingFlags, jailUserFlags } from '../jail/jail-user.ts'
+import { hidingFlags, jailUserFlags, stagingAsRoot } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
 
@@ -58,9 +58,20 @@ test('a packed sandbox has users of a range and no default one', () => {
   const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
   const packedLine = bubblewrapFlags(ENTRIES, { network: 'off', packed }, true).join(' ')
   expect(packedLine.endsWith('serve --listen-fd 3 --first-user 2100000000 --user-count 4 --user-processes 8')).toBe(true)
-  expect(jailUserFlags(packed)).toEqual(['--jail-user', '65533', '--id-map', '0 65533 1\n2100000000 2100000000 4\n'])
-  expect(hidingFlags(packed)).toEqual(['--hide-processes', '65533'])
-  expect(hidingFlags()).toEqual([])
+  expect(jailUserFlags({ packed })).toEqual(['--jail-user', '65533', '--id-map', '0 65533 1\n2100000000 2100000000 4\n'])
+  expect(hidingFlags({ packed })).toEqual(['--hide-processes', '65533'])
+  expect(hidingFlags({})).toEqual([])
+})
+
+test('with host users of its own a sandbox is the same inside and somebody else outside', () => {
+  const users = { commands: 2_010_000_000, guest: 2_010_000_001 }
+  expect(bubblewrapFlags(ENTRIES, { network: 'off', users }, true)).toEqual(bubblewrapFlags(ENTRIES, { network: 'off' }, true))
+  expect(jailUserFlags({ users })).toEqual(['--jail-user', '2010000001', '--id-map', '0 2010000001 1\n1000 2010000000 1\n'])
+  expect(stagingAsRoot({ users })).toMatchObject({
+    owners: { user: 2_010_000_000, root: 2_010_000_001 },
+    ownerMap: { onDisk: 1000, shown: 2_010_000_000 },
+  })
+  expect(stagingAsRoot({ users: { ...users, commands: 1000 } })).toMatchObject({ ownerMap: null })
 })
 
 test.each([true, false])('as root %s: the guest is told where space is watched', (isRoot) => {

@@ -8,7 +8,7 @@ import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
 import type { JailProbe, JailShape } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
-import { COMMAND_USER, hidingFlags, JAIL_USER, jailUserFlags } from '../jail/jail-user.ts'
+import { hidingFlags, JAIL_USER, jailUserFlags, stagingAsRoot } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
@@ -73,11 +73,10 @@ export function missingFlags(help: string): readonly string[] {
 }
 
 function render(path: string, isRoot: boolean, view: readonly ViewEntry[], shape: JailShape) {
-  const { packed } = shape
-  const staged = stageView(view, isRoot ? { kind: 'as-root', owners: { user: COMMAND_USER, root: JAIL_USER } } : { kind: 'descriptors' })
+  const staged = stageView(view, isRoot ? stagingAsRoot(shape) : { kind: 'descriptors' })
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags(packed) : []), ...hidingFlags(packed)],
+    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags(shape) : []), ...hidingFlags(shape)],
     argv: [path, ...bubblewrapFlags(staged.entries, shape, isRoot)],
   }
 }

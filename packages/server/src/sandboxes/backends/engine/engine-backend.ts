@@ -7,14 +7,15 @@
  * reported; only containers and directories labelled with this server's id are ever touched. There is no lock: any
  * number of creations run side by side.
  */
+import { stat } from 'node:fs/promises'
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendNeeds, FreezerFacet, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
-import { sandboxUserOnHost } from '../../sandbox-user.ts'
+import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
-import { hideProcesses } from '../launcher.ts'
+import { hideProcesses, limitTerminals } from '../launcher.ts'
 import { packedMount, type ContainerWish, type EngineTraits } from './container-plan.ts'
 import { removeContainer } from './container-removal.ts'
 import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
@@ -136,7 +137,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       client.createContainer(
         engine.createRequest(containerName(name), {
           spec,
-          user: sandboxUserOnHost(),
+          user: spec.users === undefined ? sandboxUserOnHost() : { uid: spec.users.commands, gid: spec.users.commands },
           traits: { ...traits, ownsTmpfs },
           imageId: image.id,
           imageVolumes: image.volumes,
@@ -171,36 +172,22 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     throw new HoldfastError('guest_unreachable', `the first process of ${name} ${how} before it could be reached`, { name })
   }
 
-  async function assertMountsShown(
-    client: EngineClient,
-    name: string,
-    mounts: readonly IdentifiedMount[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const doubtful = swappable(mounts, needs.stateDir)
-    if (doubtful.length === 0) return
-    const container = await client.inspectContainer(containerName(name), signal)
-    await assertMounted(doubtful, container?.State.Pid ?? 0)
-  }
-
-  /** From the host, with no capability for the container. Which process is the first one is the engine's word, so it is checked. */
-  async function hideNeighbours(client: EngineClient, name: string, { packed }: SandboxSpec, signal: AbortSignal): Promise<void> {
-    if (packed === undefined) return
+  /**
+   * What is done to a started container from the host, with no capability for it, before any command runs. Which process is its
+   * first one is the engine's word, so it is checked.
+   */
+  async function confine(client: EngineClient, name: string, spec: SandboxSpec, mounts: readonly IdentifiedMount[], signal: AbortSignal) {
+    const { packed } = spec
     const container = await client.inspectContainer(containerName(name), signal)
     const firstPid = container?.State.Pid ?? 0
-    await assertMounted(await identifyMounts([packedMount(packed)]), firstPid)
-    await hideProcesses(needs.launcherPath, firstPid, GUEST_GROUP, signal)
-  }
-
-  async function limitTcp(
-    client: EngineClient,
-    name: string,
-    { limits: { memoryBytes } }: SandboxSpec,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (memoryBytes === null || !(await countsTcpApart())) return
-    const container = await client.inspectContainer(containerName(name), signal)
-    if (container !== null) await limitTcpBuffers(container, memoryBytes)
+    await assertMounted(swappable(mounts, needs.stateDir), firstPid)
+    if (packed !== undefined) {
+      await assertMounted(await identifyMounts([packedMount(packed)]), firstPid)
+      await hideProcesses(needs.launcherPath, firstPid, GUEST_GROUP, signal)
+    }
+    if (await isGuest(firstPid, needs.guestPath)) await limitTerminals(needs.launcherPath, firstPid, signal)
+    const { memoryBytes } = spec.limits
+    if (container !== null && memoryBytes !== null && (await countsTcpApart())) await limitTcpBuffers(container, memoryBytes)
   }
 
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
@@ -243,6 +230,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     kind,
     images: { ensure: ensureImage },
     freezer,
+    ...(isServerRoot() ? { hostUsers: { problem: ownUserProblem } } : {}),
     probe: (signal) => probeOf(freshFacts(signal)),
 
     async check(spec, signal) {
@@ -270,9 +258,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
           () => assertAlive(client, name, withDeadline(signal, CALL_TIMEOUT_MS)),
           signal ?? NEVER,
         )
-        await assertMountsShown(client, name, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
-        await hideNeighbours(client, name, spec, withDeadline(signal, CALL_TIMEOUT_MS))
-        await limitTcp(client, name, spec, withDeadline(signal, CALL_TIMEOUT_MS))
+        await confine(client, name, spec, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
         return sandbox(name)
       } catch (error) {
         await undo(client, name, isContainerOurs)
@@ -311,6 +297,21 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
 
     close: () => engine.close(),
   }
+}
+
+/** An engine mounts directories of the host with the owners that they have. */
+async function ownUserProblem({ mounts }: SandboxSpec): Promise<string | null> {
+  const shown = mounts.find(({ isOwn }) => isOwn !== true)
+  return shown === undefined ? null : `it shows a directory of the host at ${shown.target}, whose files belong to another user`
+}
+
+/** `false` where the engine's processes have other numbers than this server sees, as in a container with the engine's socket. */
+async function isGuest(pid: number, guestPath: string): Promise<boolean> {
+  const [running, ours] = await Promise.all([
+    stat(`/proc/${pid}/exe`, { bigint: true }).catch(() => null),
+    stat(guestPath, { bigint: true }),
+  ])
+  return running !== null && running.dev === ours.dev && running.ino === ours.ino
 }
 
 const NEVER = new AbortController().signal

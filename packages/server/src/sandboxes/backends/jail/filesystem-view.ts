@@ -15,7 +15,14 @@ import type { SandboxCgroup } from './cgroup-limits.ts'
 import type { EtcDirectory } from './etc-directory.ts'
 
 export type ViewEntry =
-  | { readonly kind: 'bind'; readonly source: string; readonly target: string; readonly mode: 'ro' | 'rw' }
+  | {
+      readonly kind: 'bind'
+      readonly source: string
+      readonly target: string
+      readonly mode: 'ro' | 'rw'
+      /** A directory of the host that the spec names: its files belong to the user that all sandboxes have in common. */
+      readonly isOfHost?: true
+    }
   | {
       readonly kind: 'tmpfs'
       readonly target: string
@@ -106,7 +113,10 @@ function mountEntries(mounts: readonly Mount[], ownRoots: readonly string[]): re
     for (const path of parents) made.add(path)
     return [
       ...parents.map((target): ViewEntry => ({ kind: 'directory', target })),
-      { kind: 'bind', source: mount.source, target: mount.target, mode: mount.mode } satisfies ViewEntry,
+      {
+        ...{ kind: 'bind', source: mount.source, target: mount.target, mode: mount.mode },
+        ...(mount.isOwn === true ? {} : { isOfHost: true }),
+      } satisfies ViewEntry,
     ]
   })
 }

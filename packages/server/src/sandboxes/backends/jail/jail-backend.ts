@@ -7,11 +7,13 @@
  * is found again by name from its state directory.
  */
 import { join } from 'node:path'
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '../../backend.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
 import type { SandboxSpec } from '../../spec.ts'
+import { isServerRoot } from '../../sandbox-user.ts'
 import { connectGuest } from '../guest-connection.ts'
+import { tryOwnerMap } from '../launcher.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
 import { freezeCgroups, thawCgroups } from './cgroup-freezer.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
@@ -40,7 +42,7 @@ export interface UsableJail {
 }
 
 /** What of a spec the program is told beside the view. */
-export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'refusesReserving'>
+export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'users' | 'refusesReserving'>
 
 export function jailBackend(
   kind: BackendKind,
@@ -106,7 +108,11 @@ export function jailBackend(
     try {
       await parents.whileHeld(jail.host.cgroups, directories, () =>
         launch(
-          { launcherPath: needs.launcherPath, stateDirectory, cgroups, openFiles: spec.limits.openFiles, networkProgram, ...rendered },
+          {
+            ...{ launcherPath: needs.launcherPath, stateDirectory, cgroups, networkProgram },
+            openFiles: spec.limits.openFiles,
+            ...rendered,
+          },
           signal,
         ),
       )
@@ -116,8 +122,22 @@ export function jailBackend(
     }
   }
 
+  /** A file system that takes no owner map cannot show its files as those of another user. */
+  async function ownUserProblem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null> {
+    const sources = spec.mounts.filter(({ isOwn }) => isOwn !== true).map(({ source }) => source)
+    if (sources.length === 0) return null
+    try {
+      await tryOwnerMap(needs.launcherPath, sources, signal)
+      return null
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      return `a directory of the host that it shows cannot be given another owner: ${error.message}`
+    }
+  }
+
   return {
     kind,
+    ...(isServerRoot() ? { hostUsers: { problem: ownUserProblem } } : {}),
     probe,
     async check(spec, signal) {
       const { jail, probe: found } = await needUsable(signal)

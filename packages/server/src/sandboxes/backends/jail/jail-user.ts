@@ -1,15 +1,15 @@
 /**
- * Who is who when the server is root: the guest is an unprivileged user of the host that is root of its own user
+ * Who is who in a jail when the server is root: the guest is an unprivileged user of the host that is root of its own user
  * namespace; commands are another one, so that they can neither signal nor trace the guest.
- *
- * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import type { PackedUsers } from '../../spec.ts'
+import type { HostUsers, PackedUsers } from '../../spec.ts'
 
-/** The guest, seen from the host. Beside "nobody" (65534), which owns other things. */
-export const JAIL_USER = 65_533
-/** Commands, inside and outside alike. */
+/** Commands, inside; and outside where a sandbox has no host users of its own. */
 export const COMMAND_USER = 1000
+/** The guest, seen from the host, where a sandbox has no host users of its own. Beside "nobody" (65534), which owns other things. */
+export const JAIL_USER = 65_533
+
+const SHARED_USERS: HostUsers = { commands: COMMAND_USER, guest: JAIL_USER }
 
 export interface MappedIds {
   readonly inside: number
@@ -17,23 +17,43 @@ export interface MappedIds {
   readonly count: number
 }
 
-/** A packed sandbox has its own users instead of the one for commands; they are the same numbers on the host. */
-export function mappedIds(packed?: PackedUsers): readonly MappedIds[] {
-  const commands =
-    packed === undefined
-      ? { inside: COMMAND_USER, outside: COMMAND_USER, count: 1 }
-      : { inside: packed.firstUid, outside: packed.firstUid, count: packed.count }
-  return [{ inside: 0, outside: JAIL_USER, count: 1 }, commands]
+/** What of a spec says who its sandbox is. */
+export interface JailUsers {
+  readonly packed?: PackedUsers
+  readonly users?: HostUsers
 }
 
-/** The launcher runs the jail program as that user and writes the map for it. */
-export function jailUserFlags(packed?: PackedUsers): readonly string[] {
+export function hostUsers({ users = SHARED_USERS }: JailUsers): HostUsers {
+  return users
+}
+
+/** A packed sandbox has its own users instead of the one for commands; they are the same numbers on the host. */
+export function mappedIds(jail: JailUsers): readonly MappedIds[] {
+  const { packed } = jail
+  const { commands, guest } = hostUsers(jail)
+  return [
+    { inside: 0, outside: guest, count: 1 },
+    packed === undefined
+      ? { inside: COMMAND_USER, outside: commands, count: 1 }
+      : { inside: packed.firstUid, outside: packed.firstUid, count: packed.count },
+  ]
+}
+
+/** The launcher runs the jail program as the guest's user and writes the map for it. */
+export function jailUserFlags(jail: JailUsers): readonly string[] {
   // Lines of `/proc/<pid>/uid_map`.
-  const map = mappedIds(packed).map(({ inside, outside, count }) => `${inside} ${outside} ${count}\n`)
-  return ['--jail-user', String(JAIL_USER), '--id-map', map.join('')]
+  const map = mappedIds(jail).map(({ inside, outside, count }) => `${inside} ${outside} ${count}\n`)
+  return ['--jail-user', String(hostUsers(jail).guest), '--id-map', map.join('')]
 }
 
 /** Users of a packed sandbox do not see each other in `/proc`; the guest's group does. */
-export function hidingFlags(packed?: PackedUsers): readonly string[] {
-  return packed === undefined ? [] : ['--hide-processes', String(JAIL_USER)]
+export function hidingFlags(jail: JailUsers): readonly string[] {
+  return jail.packed === undefined ? [] : ['--hide-processes', String(hostUsers(jail).guest)]
+}
+
+/** How a root server stages the view of such a jail. */
+export function stagingAsRoot(jail: JailUsers) {
+  const { commands, guest } = hostUsers(jail)
+  const ownerMap = commands === COMMAND_USER ? null : { onDisk: COMMAND_USER, shown: commands }
+  return { kind: 'as-root', owners: { user: commands, root: guest }, ownerMap } as const
 }

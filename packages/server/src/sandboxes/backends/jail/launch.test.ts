@@ -36,7 +36,8 @@ test('a plan is one command line', () => {
   expect(launcherArguments(PLAN, 77)).toEqual([
     ...['--parent', '77', '--state-directory', '/state/sbx', '--open-files', '256'],
     ...['--cgroup', '/c/sbx', '--limit', 'pids.max', '9', '--optional-limit', 'memory.swap.max', '0'],
-    ...['--source-ro', '/usr', '--init-from', 'info-fd', '--network-program', '/usr/bin/slirp4netns', '--', '/usr/bin/bwrap', '--help'],
+    ...['--source-ro', '/usr', '--init-from', 'info-fd', '--terminals', '64', '--network-program', '/usr/bin/slirp4netns'],
+    ...['--', '/usr/bin/bwrap', '--help'],
   ])
 })
 

@@ -3,7 +3,7 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import { runLauncher } from '../launcher.ts'
+import { MOST_TERMINALS, runLauncher } from '../launcher.ts'
 import type { SandboxCgroup } from './cgroup-limits.ts'
 
 export interface LaunchPlan {
@@ -27,6 +27,7 @@ export function launcherArguments(plan: LaunchPlan, serverPid: number): readonly
     ...plan.cgroups.flatMap(cgroupFlags),
     ...plan.stagingFlags,
     ...plan.jailFlags,
+    ...['--terminals', String(MOST_TERMINALS)],
     ...(plan.networkProgram === null ? [] : ['--network-program', plan.networkProgram]),
     '--',
     ...plan.argv,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ViewEntry } from './filesystem-view.ts'
 import { stageView } from './staging.ts'
 
-const AS_ROOT = { kind: 'as-root', owners: { user: 1000, root: 65_533 } } as const
+const AS_ROOT = { kind: 'as-root', owners: { user: 1000, root: 65_533 }, ownerMap: null } as const
 const VIEW: readonly ViewEntry[] = [
   { kind: 'bind', source: '/usr', target: '/usr', mode: 'ro' },
   { kind: 'proc' },
@@ -30,6 +30,15 @@ test('in a directory, a mount inside another is put there by the launcher', () =
 test('the deepest mount that holds the target is its parent', () => {
   const deeper: ViewEntry = { kind: 'bind', source: '/c', target: '/workspace/x/y/z', mode: 'ro' }
   expect(stageView([...VIEW, deeper], AS_ROOT).launcherFlags.slice(-3)).toEqual(['--below', '3', 'z'])
+})
+
+test('with an owner map, directories of the host have it and files of the session do not', () => {
+  const ofHost: ViewEntry = { kind: 'bind', source: '/c', target: '/data', mode: 'rw', isOfHost: true }
+  const mapped = { ...AS_ROOT, ownerMap: { onDisk: 1000, shown: 2_010_000_000 } }
+  expect(stageView([...VIEW, ofHost], mapped).launcherFlags).toEqual([
+    ...stageView(VIEW, AS_ROOT).launcherFlags,
+    ...['--source-rw', '/c', '--owner-map', '1000', '2010000000'],
+  ])
 })
 
 test('a neighbour whose name begins alike is no parent', () => {

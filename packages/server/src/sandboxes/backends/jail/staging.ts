@@ -16,7 +16,12 @@ const FIRST_DESCRIPTOR = 10
 const MAX_SOURCES = 256
 
 export type Staging =
-  | { readonly kind: 'as-root' | 'in-user-namespace'; readonly owners: Readonly<Record<'user' | 'root', number>> }
+  | {
+      readonly kind: 'as-root' | 'in-user-namespace'
+      readonly owners: Readonly<Record<'user' | 'root', number>>
+      /** Files of the host that belong to one user are shown as those of another; `null`: as they are. */
+      readonly ownerMap: { readonly onDisk: number; readonly shown: number } | null
+    }
   | { readonly kind: 'descriptors' }
 
 export type PlacedEntry =
@@ -72,6 +77,8 @@ function inDirectory(view: readonly ViewEntry[], staging: Exclude<Staging, { kin
     const index = staged.length
     const parent = entry.kind === 'bind' ? findParent(staged, entry.target) : undefined
     launcherFlags.push(...(entry.kind === 'bind' ? sourceFlag(entry) : tmpfsFlag(entry, staging.owners[entry.owner])))
+    if (entry.kind === 'bind' && entry.isOfHost === true && staging.ownerMap !== null)
+      launcherFlags.push('--owner-map', String(staging.ownerMap.onDisk), String(staging.ownerMap.shown))
     staged.push({ index, target: entry.target })
     if (parent === undefined) {
       const mode = entry.kind === 'bind' ? entry.mode : 'rw'

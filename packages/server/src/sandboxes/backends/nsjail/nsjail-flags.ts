@@ -7,12 +7,12 @@
  * on every jail.
  */
 import { HoldfastError } from '@holdfast/protocol'
-import type { PackedUsers } from '../../spec.ts'
 import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
 import type { JailShape } from '../jail/jail-backend.ts'
 import { COMMAND_USER, mappedIds } from '../jail/jail-user.ts'
+import type { JailUsers } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 
 /** `FD_LISTEN` in `guest/launcher/plan.h`. */
@@ -33,7 +33,7 @@ export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdent
     // Without this nsjail gives its programs the lowest priority there is.
     ...['--nice_level', '0'],
     ...['--pass_fd', String(LISTEN_DESCRIPTOR)],
-    ...identityFlags(identity, shape.packed),
+    ...identityFlags(identity, shape),
     ...entries.flatMap(entryFlags),
     '--',
     ...[GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR)],
@@ -42,9 +42,9 @@ export function nsjailFlags(entries: readonly PlacedEntry[], identity: JailIdent
   ]
 }
 
-function identityFlags({ isRoot, uid, gid }: JailIdentity, packed: PackedUsers | undefined): readonly string[] {
+function identityFlags({ isRoot, uid, gid }: JailIdentity, jail: JailUsers): readonly string[] {
   if (!isRoot) return ['--user', `${COMMAND_USER}:${uid}:1`, '--group', `${COMMAND_USER}:${gid}:1`]
-  const maps = mappedIds(packed).map(({ inside, outside, count }) => `${inside}:${outside}:${count}`)
+  const maps = mappedIds(jail).map(({ inside, outside, count }) => `${inside}:${outside}:${count}`)
   return [...maps.flatMap((map) => ['--user', map, '--group', map]), ...GUEST_CAPABILITIES.flatMap((capability) => ['--cap', capability])]
 }
 

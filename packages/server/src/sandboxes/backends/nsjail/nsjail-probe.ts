@@ -8,7 +8,7 @@ import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
 import type { JailProbe, JailShape } from '../jail/jail-backend.ts'
 import { findNetwork, findProgram, jailCapabilities, type JailHost, type JailSettings } from '../jail/jail-host.ts'
-import { COMMAND_USER, hidingFlags, JAIL_USER } from '../jail/jail-user.ts'
+import { COMMAND_USER, hidingFlags, stagingAsRoot } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
@@ -61,12 +61,12 @@ function render(path: string, identity: JailIdentity, view: readonly ViewEntry[]
   const staged = stageView(
     view,
     identity.isRoot
-      ? { kind: 'as-root', owners: { user: COMMAND_USER, root: JAIL_USER } }
-      : { kind: 'in-user-namespace', owners: { user: identity.uid, root: identity.uid } },
+      ? stagingAsRoot(shape)
+      : { kind: 'in-user-namespace', owners: { user: identity.uid, root: identity.uid }, ownerMap: null },
   )
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'children', ...hidingFlags(shape.packed)],
+    jailFlags: ['--init-from', 'children', ...hidingFlags(shape)],
     argv: [path, ...nsjailFlags(staged.entries, identity, shape)],
   }
 }

@@ -52,5 +52,6 @@ extern const struct attack NEIGHBOUR_ATTACKS[];
 extern const struct attack FILTER_ATTACKS[];
 extern const struct attack QUEUE_ATTACKS[];
 extern const struct attack WORKSPACE_ATTACKS[];
+extern const struct attack COUNT_ATTACKS[];
 
 #endif

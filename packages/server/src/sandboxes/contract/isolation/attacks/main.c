@@ -69,7 +69,8 @@ bool file_contains(int descriptor, const char *needle) {
 int main(int count, char **arguments) {
   const struct attack *surfaces[] = {NETWORK_ATTACKS, FILESYSTEM_ATTACKS, MOUNT_ATTACKS,    PROCESS_ATTACKS,
                                      ESCAPE_ATTACKS,  PRIVILEGE_ATTACKS,  RESOURCE_ATTACKS, GUEST_ATTACKS,
-                                     NEIGHBOUR_ATTACKS, FILTER_ATTACKS,     QUEUE_ATTACKS,    WORKSPACE_ATTACKS};
+                                     NEIGHBOUR_ATTACKS, FILTER_ATTACKS,     QUEUE_ATTACKS,    WORKSPACE_ATTACKS,
+                                     COUNT_ATTACKS};
   if (count < 2) return unable("usage: attack NAME ARGUMENTS…");
   for (size_t surface = 0; surface < sizeof surfaces / sizeof *surfaces; surface++) {
     for (const struct attack *attack = surfaces[surface]; attack->name != NULL; attack++) {

@@ -1,0 +1,33 @@
+/**
+ * Who a session's sandbox is on the host: users of its own where the server and the backend can give them.
+ *
+ * Why: docs/adr/0022-host-users.md
+ */
+import type { OpenBackend } from '../sandboxes/choose.ts'
+import { hostUsersOf } from '../sandboxes/host-users.ts'
+import type { UidRange } from '../sandboxes/host-users.ts'
+import { sandboxUserOnHost } from '../sandboxes/sandbox-user.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { HabitatNeeds } from './habitats.ts'
+
+export interface SessionUsersNeeds {
+  /** `null`: sandboxes have no users of their own. */
+  readonly range: UidRange | null
+  readonly openBackend: OpenBackend
+  readonly log: Log
+}
+
+/** The commands' user follows from the session, because files belong to it; the guest's from the sandbox, because several may share one. */
+export function sessionUsers({ range, openBackend, log }: SessionUsersNeeds): HabitatNeeds['usersFor'] {
+  return async ({ id, sandboxId }, spec, kind) => {
+    const { hostUsers } = await openBackend(kind)
+    if (range === null || hostUsers === undefined || sandboxId === null) return null
+    const { guest } = hostUsersOf(range, sandboxId)
+    const shared = { commands: sandboxUserOnHost().uid, guest }
+    if (spec.packed !== undefined) return shared
+    const problem = await hostUsers.problem(spec)
+    if (problem === null) return { commands: hostUsersOf(range, id).commands, guest }
+    log.info('host-user-shared', { session: id, reason: problem })
+    return shared
+  }
+}
