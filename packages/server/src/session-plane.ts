@@ -112,6 +112,8 @@ export interface SessionPlaneNeeds {
 
 /** `null` where the server has no users to give. Throws `config_invalid`. */
 function usableUidRange(range: UidRange | null, log: Log): UidRange | null {
+  if (!isServerRoot())
+    log.warn('host-user-is-the-servers', { reason: 'the server is not root: sandboxes have its user, and callers cannot raise limits' })
   if (range === null || !isServerRoot()) return null
   const problem = checkUidRange(range)
   if (problem !== null) log.warn('host-users-shared', { reason: problem })
@@ -153,6 +155,7 @@ export async function openSessionPlane({
   const mounts = sessionMounts({ allowedRoots, stateDir: home.path, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces })
   const specs = sessionSpecs({
     ...{ policy, chosen, profiles, pipelines, mounts, defaultWorkspace: workspace, packedSessions: config.packedSessions },
+    mayRaiseLimits: isServerRoot(),
   })
   const scopes = scopePolicy({
     newTaskId: randomUUID,

@@ -1,6 +1,6 @@
 /** From a wish to what a session is made with. */
 import type { SandboxWish } from '@holdfast/protocol'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bareGuestBackend, BARE_CAPABILITIES } from '../../../../test/model/bare-guest-backend.ts'
 import type { Capabilities } from '../sandboxes/backend.ts'
 import { createPipelines } from './pipelines.ts'
@@ -14,7 +14,13 @@ const alone = { tenantId: 'tnt_a', owner: 'ada', isPacked: false }
 const packed = { ...alone, isPacked: true }
 const backend = bareGuestBackend('/nowhere', '/nowhere')
 
-function specsOf({ workspace = null, capabilities = {} }: { workspace?: string | null; capabilities?: Partial<Capabilities> } = {}) {
+interface Differs {
+  readonly workspace?: string | null
+  readonly capabilities?: Partial<Capabilities>
+  readonly mayRaiseLimits?: boolean
+}
+
+function specsOf({ workspace = null, capabilities = {}, mayRaiseLimits = true }: Differs = {}) {
   const looked: SandboxWish[] = []
   const specs = sessionSpecs({
     policy: sandboxPolicy({ image: 'i', network: 'off', limits, hasImages: false }),
@@ -32,6 +38,7 @@ function specsOf({ workspace = null, capabilities = {} }: { workspace?: string |
     },
     defaultWorkspace: workspace === null ? null : { of: (tenantId) => `${workspace}/${tenantId}`, make: async () => {} },
     packedSessions: 4,
+    mayRaiseLimits,
   })
   return { ...specs, looked }
 }
@@ -90,4 +97,30 @@ test.each([
 test('a backend that cannot pack says why', async () => {
   const { check, complete } = specsOf({ capabilities: { packing: false, reasons: { packing: 'it has one user' } } })
   await expect(check(complete({}, packed), packed)).rejects.toThrow('bubblewrap cannot pack sessions: it has one user')
+})
+
+describe('a server that is not root', () => {
+  const { complete } = specsOf({ mayRaiseLimits: false })
+
+  test.each([
+    [{ memory_bytes: null }, 'limits.memory_bytes none is more than 536870912'],
+    [{ memory_bytes: 2 ** 30 }, 'limits.memory_bytes 1073741824 is more than 536870912'],
+    [{ pids: 129 }, 'limits.pids 129 is more than 128'],
+    [{ open_files: 2048 }, 'limits.open_files 2048 is more than 1024'],
+  ])('lets no caller raise %j', (asked, message) => {
+    expect(() => complete({ limits: asked }, alone)).toThrow(
+      expect.objectContaining({ code: 'capability_unsupported', message: expect.stringContaining(message) }),
+    )
+    expect(specsOf().complete({ limits: asked }, alone).limits).toMatchObject(asked)
+  })
+
+  test('takes smaller limits, and those of a profile', () => {
+    expect(complete({ limits: { memory_bytes: 2 ** 20, pids: 8, cpus: 4 } }, alone).limits).toMatchObject({
+      memory_bytes: 2 ** 20,
+      pids: 8,
+      cpus: 4,
+    })
+    expect(complete({ profile: 'network_extended' }, alone).limits).toMatchObject({ memory_bytes: 2 ** 30, pids: 256 })
+    expect(() => complete({ profile: 'network_extended', limits: { pids: 257 } }, alone)).toThrow('limits.pids 257 is more than 256')
+  })
 })

@@ -12,6 +12,7 @@ import type { WishPlace } from '../sessions/getting.ts'
 import type { Shown } from '../sessions/habitats.ts'
 import type { CompleteWish, SessionRow } from '../store/tables/sessions.ts'
 import type { DefaultWorkspace } from './default-workspace.ts'
+import { assertNotRaised } from './limits.ts'
 import type { Pipelines } from './pipelines.ts'
 import type { Profiles } from './profiles.ts'
 import type { SandboxPolicy } from './sandbox-policy.ts'
@@ -41,10 +42,12 @@ export interface SessionSpecsNeeds {
   /** `null`: a session that names no directory of the host has its own. */
   readonly defaultWorkspace: DefaultWorkspace | null
   readonly packedSessions: number
+  /** `false` where sandboxes have the server's own user. */
+  readonly mayRaiseLimits: boolean
 }
 
 export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
-  const { policy, chosen, profiles, pipelines, mounts, defaultWorkspace, packedSessions } = needs
+  const { policy, chosen, profiles, pipelines, mounts, defaultWorkspace, packedSessions, mayRaiseLimits } = needs
 
   function inDefaultWorkspace(wish: CompleteWish, { tenantId, isPacked }: WishPlace): CompleteWish {
     const { workspace } = wish
@@ -61,6 +64,7 @@ export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
     complete(wish, place) {
       const name = wish.profile ?? pipelines.resolve(wish.pipeline).profile
       const applied = profiles.apply(name, wish)
+      if (!mayRaiseLimits) assertNotRaised(policy.specFor(applied, []).limits, policy.specFor(profiles.apply(name, {}), []).limits)
       return inDefaultWorkspace(policy.complete({ ...applied, ...profiles.timesOf(applied.profile) }), place)
     },
     async specFor({ wish, tenantId, owner }, shown) {
