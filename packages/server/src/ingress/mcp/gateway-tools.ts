@@ -9,6 +9,7 @@ import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { isCallToolResult, isSpecType } from '@modelcontextprotocol/server'
 import { allTools } from '../../mcp/run/list-tools.ts'
+import { parsedMembers } from '../../mcp/share/large-json.ts'
 import type { Reply } from '../../mcp/share/message.ts'
 import type { SharedClient } from '../../mcp/share/shared-clients.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -19,6 +20,8 @@ import type { ToolRules } from './http/tool-rules.ts'
 import type { ToolOffer, ToolVisit, ToolWatch } from './our-tools/tool-offer.ts'
 
 const SEPARATOR = '__'
+/** At `/mcp/{server}` answers may be larger: there they are passed on unread. */
+const MAXIMUM_ANSWER_BYTES = 4 * 1024 * 1024
 const LIST_PATIENCE_MS = 10_000
 /** A second one may do better: some servers end at a first word that they do not know. Clients do not wait long for a list. */
 const LIST_TRIES = 2
@@ -102,7 +105,9 @@ async function withClient<T>(
 
 /** What a model may hear of. */
 function resultOf(reply: Reply): CallToolResult {
-  if ('result' in reply && isCallToolResult(reply.result)) return reply.result
+  // The library looks at all of it.
+  const result = 'result' in reply ? parsedMembers(reply.result, MAXIMUM_ANSWER_BYTES) : null
+  if (result !== null && isCallToolResult(result)) return result
   const text = 'error' in reply ? reply.error.message : 'the MCP server answered with something that is no result of a tool'
   return { content: [{ type: 'text', text }], isError: true }
 }

@@ -59,6 +59,11 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
     if (!isFirstWord) outgoing.send(notificationText({ method: 'notifications/cancelled', params })).catch(() => {})
   }
 
+  function send(text: string, opened: OpenCall): void {
+    if (text.length > limits.messageBytes) opened.fail(tooLarge(text.length, limits.messageBytes))
+    else outgoing.send(text, opened).catch((cause: unknown) => opened.fail(unsent(cause)))
+  }
+
   async function call({ client, method, params, dress, options = {}, timeoutMs = limits.requestMs }: WishedCall): Promise<Reply> {
     const { signal } = options
     if (signal?.aborted === true) throw left()
@@ -67,15 +72,14 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
     const id = nextId()
     const wishedToken = metaOf(params)['progressToken']
     const token = isId(wishedToken) ? wishedToken : undefined
-    const text = requestText(id, method, dress(params, token === undefined ? undefined : id))
-    if (text.length > limits.messageBytes) throw tooLarge(text.length, limits.messageBytes)
     const onTimeout = (stuck: OpenCall) => giveUp(id, stuck, timedOut(method, timeoutMs), FIRST_WORDS.has(method))
     const opened = new OpenCall({ client, options, token, timeoutMs, onTimeout })
     const onLeft = () => giveUp(id, opened, left())
     open.set(id, opened)
     signal?.addEventListener('abort', onLeft, { once: true })
-    outgoing.send(text, opened).catch((cause: unknown) => opened.fail(unsent(cause)))
     try {
+      // The text is not kept for the time of the call.
+      send(requestText(id, method, dress(params, token === undefined ? undefined : id)), opened)
       return await opened.outcome
     } finally {
       signal?.removeEventListener('abort', onLeft)

@@ -10,6 +10,7 @@
 import { HoldfastError } from '@holdfast/protocol'
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import { enveloped, MODERN_VERSION, SERVER_INFO_KEY } from './envelope.ts'
+import { LargeJson } from './large-json.ts'
 import { isObject, metaOf } from './message.ts'
 import type { JsonObject, Reply } from './message.ts'
 import type { ShareLimits } from './limits.ts'
@@ -36,11 +37,19 @@ export interface HandshakeNeeds {
 }
 
 /** Rejects with `mcp_init_failed`, or with what ended the server meanwhile. */
-export async function shakeHands(needs: HandshakeNeeds): Promise<Handshake> {
-  const handshake = await greeted(needs)
-  if (JSON.stringify(handshake).length > MAXIMUM_CHARACTERS)
-    throw failed(`what it says of itself is above ${MAXIMUM_CHARACTERS} characters`)
+export async function shakeHands({ request, ...needs }: HandshakeNeeds): Promise<Handshake> {
+  const small = async (...asked: Parameters<typeof request>) => {
+    const reply = await request(...asked)
+    if ('result' in reply && Object.values(reply.result).some((value) => value instanceof LargeJson)) throw tooMuch()
+    return reply
+  }
+  const handshake = await greeted({ ...needs, request: small })
+  if (JSON.stringify(handshake).length > MAXIMUM_CHARACTERS) throw tooMuch()
   return handshake
+}
+
+function tooMuch(): HoldfastError {
+  return failed(`what it says of itself is above ${MAXIMUM_CHARACTERS} characters`)
 }
 
 /** It is remembered, stored, and told to each client. */

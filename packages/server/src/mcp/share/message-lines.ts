@@ -8,7 +8,11 @@
 const NEWLINE = 10
 const END_BYTES = 512
 
-export type MessageLine = { readonly text: string } | { readonly tooLong: true; readonly id: number | null }
+/** `bytes`: of a line that may be too large to be parsed. */
+export type MessageLine = { readonly text: string } | { readonly bytes: Buffer } | { readonly tooLong: true; readonly id: number | null }
+
+/** A shorter line cannot have more members than are parsed at once. */
+const LIGHT_BYTES = 65_536
 
 /** A line in pieces begins with so much room, and doubles it as it grows. */
 const FIRST_ROOM_BYTES = 65_536
@@ -46,12 +50,14 @@ export class MessageLines {
 
   #ended(last: Buffer): MessageLine {
     // Most lines come in one piece, and need no room.
-    if (this.#bytes === 0 && last.length <= this.#maximumBytes) return { text: last.toString('utf8') }
+    if (this.#bytes === 0 && last.length <= Math.min(LIGHT_BYTES, this.#maximumBytes)) return { text: last.toString('utf8') }
     this.#add(last)
     const head = this.#head
     const line: MessageLine =
       head === null
-        ? { text: this.#room.toString('utf8', 0, this.#bytes) }
+        ? this.#bytes > LIGHT_BYTES
+          ? { bytes: this.#room.subarray(0, this.#bytes) }
+          : { text: this.#room.toString('utf8', 0, this.#bytes) }
         : { tooLong: true, id: idIn(head.toString('latin1'), this.#tail.toString('latin1')) }
     this.#forget()
     return line

@@ -6,6 +6,7 @@
  * What passes through here is changed by nobody: an integer that a JavaScript number cannot hold keeps its digits.
  */
 import { parseJson } from './exact-json.ts'
+import { jsonText, LargeJson } from './large-json.ts'
 
 export type RpcId = string | number
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -65,11 +66,11 @@ export function messagesOf(text: string): readonly RpcMessage[] {
 }
 
 export function requestText(id: RpcId, method: string, params: JsonObject | undefined): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, method, params })
+  return jsonText({ jsonrpc: '2.0', id, method, params })
 }
 
 export function notificationText({ method, params }: Pick<RpcNotification, 'method' | 'params'>): string {
-  return JSON.stringify({ jsonrpc: '2.0', method, params })
+  return jsonText({ jsonrpc: '2.0', method, params })
 }
 
 const told = new WeakMap<RpcNotification, string>()
@@ -82,11 +83,11 @@ export function toldText(notification: RpcNotification): string {
 }
 
 export function answerText(id: RpcId | null, reply: Reply): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, ...reply })
+  return jsonText({ jsonrpc: '2.0', id, ...reply })
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof LargeJson)
 }
 
 /** The `_meta` of some parameters; an empty one where there is none. */

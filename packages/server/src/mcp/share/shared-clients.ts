@@ -12,6 +12,7 @@ import type { Hearer } from './fan-out.ts'
 import type { ShareLimits } from './limits.ts'
 import { isLevel, lowest } from './log-levels.ts'
 import type { Level } from './log-levels.ts'
+import { parsedMembers } from './large-json.ts'
 import { INVALID_PARAMS } from './message.ts'
 import type { JsonObject, Reply, RpcNotification } from './message.ts'
 import type { CallOptions } from './open-call.ts'
@@ -111,7 +112,9 @@ export function createSharedClients({ calls, asking, ready, limits, notify }: Sh
         const { info, capabilities } = listener
         const dress: Parameters<Calls['call']>[0]['dress'] = (plain, token) =>
           dialect.dress(plain, { info, capabilities, level: client.level }, token)
-        return calls.call({ client, method, params, dress, options })
+        const reply = await calls.call({ client, method, params, dress, options })
+        // Tools are chosen from the list by name.
+        return method === 'tools/list' && 'result' in reply ? { result: parsedMembers(reply.result) } : reply
       },
       async notify({ method, params }) {
         if (KEPT.has(method) || !clients.has(client)) return

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { jsonLog } from '../../telemetry/log.ts'
 import { childLines, everythingLines } from './contract/child-lines.ts'
 import type { ChildLines } from './contract/child-lines.ts'
+import { parsedMembers } from './large-json.ts'
 import type { JsonObject, Reply, RpcNotification } from './message.ts'
 import { shareServer } from './shared-server.ts'
 import type { SharedServer, ShareNeeds } from './shared-server.ts'
@@ -41,7 +42,9 @@ const call = (client: SharedClient, name: string, given: JsonObject = {}, option
   client.request({ method: 'tools/call', params: { name, arguments: given } }, options)
 
 function textOf(reply: Reply): string {
-  return 'result' in reply ? String((reply.result['content'] as { text: string }[])[0]?.text) : `error ${JSON.stringify(reply.error)}`
+  return 'result' in reply
+    ? String((parsedMembers(reply.result, Infinity)['content'] as { text: string }[])[0]?.text)
+    : `error ${JSON.stringify(reply.error)}`
 }
 
 const seenBy = async (client: SharedClient) => JSON.parse(textOf(await call(client, 'seen'))) as Record<string, unknown>

@@ -21,7 +21,10 @@ import type { Handshake } from './handshake.ts'
 import { inTime } from './handshake-time.ts'
 import { SHARE_LIMITS } from './limits.ts'
 import type { ShareLimits } from './limits.ts'
-import { answerText, messagesOf, notificationText } from './message.ts'
+import { scanInTurns } from './json-scan.ts'
+import type { JsonScan } from './json-scan.ts'
+import { isLarge, largeObject } from './large-json.ts'
+import { answerText, messageOf, messagesOf, notificationText } from './message.ts'
 import type { JsonObject, RpcMessage } from './message.ts'
 import { MessageLines } from './message-lines.ts'
 import type { MessageLine } from './message-lines.ts'
@@ -78,6 +81,8 @@ export interface SharedServer {
 /** What somebody could answer; the roots of a client are not of the server's machine, but the server is told so if it asks. */
 const ASKABLE: JsonObject = { sampling: {}, elicitation: { form: {}, url: {} }, roots: {} }
 const MAXIMUM_LOG_CHARACTERS = 8192
+/** What is looked at before the clock is. */
+const LINES_AT_ONCE = 32
 
 export function shareServer(needs: ShareNeeds): SharedServer {
   const { lines, clientInfo, capabilities = ASKABLE, clock, log, onLog, firstWord = 'discover', known } = needs
@@ -156,42 +161,65 @@ export function shareServer(needs: ShareNeeds): SharedServer {
     return false
   }
 
+  /** Fails the call that a message would have answered. Whether there is one. */
+  function drop(id: number | null, what: string): boolean {
+    const error = new HoldfastError('mcp_message_too_large', `the MCP server sent a message ${what}`, { limit_bytes: limits.messageBytes })
+    const isClaimed = id !== null && calls.failed(id, error)
+    if (!isClaimed) log.warn('mcp-line-dropped', { limit_bytes: limits.messageBytes })
+    return isClaimed
+  }
+
   /** Whether somebody waited for all of it. */
-  function take(line: MessageLine): boolean {
-    if ('tooLong' in line) {
-      const error = new HoldfastError('mcp_message_too_large', `the MCP server sent a message above ${limits.messageBytes} bytes`, {
-        limit_bytes: limits.messageBytes,
-      })
-      const isClaimed = line.id !== null && calls.failed(line.id, error)
-      if (!isClaimed) log.warn('mcp-line-dropped', { limit_bytes: limits.messageBytes })
-      return isClaimed
-    }
-    const messages = messagesOf(line.text)
-    if (messages.length === 0 && line.text.trim() !== '') onLog(line.text.slice(0, MAXIMUM_LOG_CHARACTERS))
+  function takeText(text: string): boolean {
+    const messages = messagesOf(text)
+    if (messages.length === 0 && text.trim() !== '') onLog(text.slice(0, MAXIMUM_LOG_CHARACTERS))
     return messages.filter((message) => !hear(message)).length === 0 && messages.length > 0
   }
 
-  function takeOr(line: MessageLine): void {
+  /** What is too large to be parsed is passed on as text, once it is known where it goes. */
+  async function takeBytes(bytes: Buffer): Promise<boolean> {
+    const scan = await scanInTurns(bytes)
+    if (!isLarge(scan)) return takeText(bytes.toString('utf8'))
+    const value = largeObject(bytes, scan)
+    const message = messageOf(value)
+    if (message !== null) return hear(message)
+    if (scan.problem === null) return drop(idOf(bytes, scan), `with more than ${scan.first.length} members on its first levels`)
+    onLog(bytes.toString('utf8', 0, MAXIMUM_LOG_CHARACTERS))
+    return false
+  }
+
+  async function take(line: MessageLine): Promise<void> {
     let isAsked = false
     try {
-      isAsked = take(line)
+      if ('tooLong' in line) isAsked = drop(line.id, `above ${limits.messageBytes} bytes`)
+      else isAsked = 'text' in line ? takeText(line.text) : await takeBytes(line.bytes)
     } catch {
       // One line that cannot be passed on is no reason to hear no others.
       log.warn('mcp-line-dropped')
     }
-    if (!isAsked) pace.unasked('tooLong' in line ? limits.messageBytes : line.text.length)
+    if (!isAsked) pace.unasked('tooLong' in line ? limits.messageBytes : 'text' in line ? line.text.length : line.bytes.length)
+  }
+
+  /** Others have their turn between lines, however many came at once. */
+  async function takeAll(received: readonly MessageLine[]): Promise<void> {
+    for (const [at, line] of received.entries()) {
+      if ('bytes' in line) await take(line)
+      else void take(line)
+      const rest = at % LINES_AT_ONCE === 0 ? pace.rest() : null
+      if (rest !== null) await rest
+    }
   }
 
   async function read(): Promise<void> {
     const framer = new MessageLines(limits.messageBytes)
     for (let bytes = await lines.next(); bytes !== null; bytes = await lines.next()) {
-      for (const line of framer.push(bytes)) takeOr(line)
+      await takeAll(framer.push(bytes))
       lines.sent?.(bytes.length)
       lines.confirm?.()
       const rest = pace.rest()
       if (rest !== null) await rest
     }
-    for (const line of framer.end()) takeOr(line)
+    await takeAll(framer.end())
     // Whoever let go of it does not wait for it.
     if (over === null) end(exited(await lines.ended))
   }
@@ -224,6 +252,13 @@ export function shareServer(needs: ShareNeeds): SharedServer {
       end(reason)
     },
   }
+}
+
+/** The id of a message that is not read further. */
+function idOf(bytes: Buffer, { first }: JsonScan): number | null {
+  const span = first.find(({ nameFrom, nameTo }) => bytes.toString('utf8', nameFrom, nameTo) === '"id"')
+  const id = span === undefined ? Number.NaN : Number(bytes.toString('utf8', span.from, Math.min(span.to, span.from + 20)))
+  return Number.isSafeInteger(id) ? id : null
 }
 
 function lost(cause: unknown): HoldfastError {
