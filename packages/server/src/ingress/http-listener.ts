@@ -11,7 +11,10 @@ import { getRequestListener } from '@hono/node-server'
 import type { Http2Bindings, HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { HoldfastError } from '@holdfast/protocol'
-import { malformedReply, refuseMalformed } from './malformed-request.ts'
+import { hasOneHost, malformedReply, refuseHosts, refuseHostsOfUpgrade, refuseMalformed } from './malformed-request.ts'
+import { boundIncompleteConnections } from './pipeline/incomplete-connections.ts'
+import { CONNECTION_LIMITS } from './pipeline/limits.ts'
+import type { ConnectionLimits } from './pipeline/limits.ts'
 import { isStream, sendStream } from './send-stream.ts'
 
 type Bindings = HttpBindings | Http2Bindings
@@ -36,7 +39,14 @@ export type Upgrade = (request: IncomingMessage, connection: Duplex, head: Buffe
 /** Answers on the connection itself, or says that it will not: for what needs none of the web's objects. It throws nothing. */
 export type Direct = (request: IncomingMessage, answer: ServerResponse) => boolean
 
-export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port: number, direct?: Direct): Promise<HttpListener> {
+export async function listen(
+  fetch: Fetch,
+  upgrade: Upgrade,
+  host: string,
+  port: number,
+  direct?: Direct,
+  { headerTimeoutMs, incomplete }: ConnectionLimits = CONNECTION_LIMITS,
+): Promise<HttpListener> {
   const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
     const response = await fetch(request, incoming.socket.remoteAddress)
     if (!isStream(response)) return response
@@ -44,15 +54,21 @@ export async function listen(fetch: Fetch, upgrade: Upgrade, host: string, port:
     return RESPONSE_ALREADY_SENT
   }
   const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply })
-  // An upload may take as long as it takes; who stops sending is sent away by whoever reads the body. A request without a host is refused
-  // with a document, not by the parser.
   const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (!hasOneHost(incoming)) return refuseHosts(incoming, outgoing)
     if (direct?.(incoming, outgoing) !== true) void handle(incoming, outgoing)
   }
-  const server = createServer({ requestTimeout: 0, requireHostHeader: false, shouldUpgradeCallback: asksForSocket }, receive)
+  // A body may take long: the code that reads it has its own timeout. `headersTimeout` is set explicitly, because its default is the smaller
+  // of itself and `requestTimeout`. A request without a Host header gets a problem document, so the parser does not refuse it.
+  const timeouts = { requestTimeout: 0, headersTimeout: headerTimeoutMs, connectionsCheckingInterval: Math.ceil(headerTimeoutMs / 2) }
+  const server = createServer({ ...timeouts, requireHostHeader: false, shouldUpgradeCallback: asksForSocket }, receive)
+  boundIncompleteConnections(server, incomplete)
   // What a client expects beyond an answer is not kept from getting one.
   server.on('checkExpectation', receive)
-  server.on('upgrade', upgrade)
+  server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
+    if (hasOneHost(request)) upgrade(request, connection, head)
+    else refuseHostsOfUpgrade(connection)
+  })
   refuseMalformed(server)
   const listening = Promise.withResolvers<void>()
   server.once('error', listening.reject)

@@ -31,6 +31,36 @@ export function refuseMalformed(server: Server): void {
   })
 }
 
+/** Names of headers stand at even places. With two Host headers, one of two readers of a request may believe the other one. */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts <= 1
+}
+
+/** Answers 400 to a request with several Host headers, at every HTTP service. */
+export function refuseHosts(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { text, headers } = hostsRefusal()
+  outgoing.writeHead(400, { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
+  outgoing.end(text)
+  incoming.resume()
+}
+
+export function refuseHostsOfUpgrade(connection: Duplex): void {
+  connection.on('error', () => connection.destroy())
+  const { body, requestId } = hostsRefusal()
+  refuseUpgrade(connection, { status: 400, body, headers: TYPE }, requestId)
+}
+
+function hostsRefusal() {
+  const requestId = randomId('req')
+  const body = problemDocument(new HoldfastError('invalid_request', 'Host: is given more than once; send one'), requestId)
+  return { requestId, body, text: JSON.stringify(body), headers: { ...TYPE, 'cache-control': 'no-store', 'x-request-id': requestId } }
+}
+
 /** For what the parser takes, and what is no address all the same: `GET *`, or a host that is none. */
 export function malformedReply(error: unknown): Response {
   const requestId = randomId('req')
