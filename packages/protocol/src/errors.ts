@@ -107,6 +107,11 @@ export const ERRORS = {
     hint: 'The issuer of tokens does not answer; retry, or use an API key.',
   },
   backend_unavailable: { status: 503, retry: 'after-delay', hint: '`holdfast doctor` names the reason and the fix.' },
+  server_busy: {
+    status: 503,
+    retry: 'after-delay',
+    hint: 'Wait as long as Retry-After says; if it goes on, an operator can raise the setting that the details name.',
+  },
   server_stopping: { status: 503, retry: 'after-delay', hint: 'Retry once the server has started again.' },
   listen_failed: { status: 503, retry: 'after-change', hint: 'Choose another address with --host and --port.' },
   server_unreachable: { status: 503, retry: 'after-delay', hint: 'Start the server with `holdfast up`.' },

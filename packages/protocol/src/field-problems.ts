@@ -12,12 +12,17 @@ export interface FieldProblem {
   readonly problem: string
 }
 
+/** More help nobody, and would make the refusal larger than the request. */
+export const MAXIMUM_PROBLEMS = 100
+
 export function fieldProblems(error: z.ZodError): readonly FieldProblem[] {
-  return error.issues.flatMap((issue) => {
+  const problems = error.issues.slice(0, MAXIMUM_PROBLEMS).flatMap((issue) => {
     const field = issue.path.map(String).join('.')
     if (issue.code !== 'unrecognized_keys') return [{ field, problem: lowerFirst(issue.message) }]
-    return issue.keys.map((key) => ({ field: [...issue.path.map(String), key].join('.'), problem: 'is not a known field' }))
+    const keys = issue.keys.slice(0, MAXIMUM_PROBLEMS)
+    return keys.map((key) => ({ field: [...issue.path.map(String), key].join('.'), problem: 'is not a known field' }))
   })
+  return problems.slice(0, MAXIMUM_PROBLEMS)
 }
 
 /** All problems as one line: `memory: must be at least …; colour: is not a known field`. */

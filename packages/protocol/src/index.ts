@@ -28,7 +28,7 @@ export {
   SignalBody,
   StartExecutionBody,
 } from './executions.ts'
-export { fieldProblems, problemSentence } from './field-problems.ts'
+export { fieldProblems, MAXIMUM_PROBLEMS, problemSentence } from './field-problems.ts'
 export type { FieldProblem } from './field-problems.ts'
 export {
   DEFAULT_LIST_LIMIT,

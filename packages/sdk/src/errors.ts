@@ -57,6 +57,7 @@ export const SERVER_ERROR_CODES = [
   'precondition_required',
   'identity_provider_unavailable',
   'backend_unavailable',
+  'server_busy',
   'server_stopping',
   'listen_failed',
   'server_unreachable',

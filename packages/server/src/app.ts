@@ -22,6 +22,7 @@ import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
 import type { Direct, Fetch, HttpListener, Upgrade } from './ingress/http-listener.ts'
 import { mcpDoor } from './ingress/mcp/mcp-door.ts'
+import { workBudget } from './ingress/pipeline/work-budget.ts'
 import { previewMaker } from './ingress/preview/make-preview.ts'
 import { previewAddresses } from './ingress/preview/preview-address.ts'
 import { previewDoor } from './ingress/preview/preview-door.ts'
@@ -151,6 +152,7 @@ async function start(
 
   const verifyToken = await openTokens(config, plane)
   let isStopping = false
+  const budget = workBudget(config.inFlight)
   const entrance = {
     authenticate: slowGuessing({
       authenticate: createAuthenticator({ adminKey, keys: plane.keys, tenants: plane.tenants, verifyToken }),
@@ -158,7 +160,8 @@ async function start(
       clock: Date.now,
       log,
     }),
-    admit: rateLimit({ rate: config.rates.requests, clock: Date.now }),
+    admit: rateLimit({ rate: config.rates.requests, serviceRate: config.rates.services, clock: Date.now }),
+    budget,
     clientAddress: clientAddresses(config.trustedProxies),
     callerOf: plane.callerOf,
     checkHost: hostCheck(config.host, config.publicUrl),
@@ -210,7 +213,7 @@ async function start(
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const preview = previewDoor({ ...entrance, addresses, links: plane.previewLinks, sessions, observer })
   const { checkHost, allowedOrigins } = entrance
-  const box = await openBox({ config, home, plane, store, chosen, checkHost, allowedOrigins, clock: Date.now, log })
+  const box = await openBox({ config, home, plane, store, chosen, budget, checkHost, allowedOrigins, clock: Date.now, log })
   endings.push(async () => box?.close())
   const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
   // Before all others: no other door answers to the hosts of links.
@@ -219,7 +222,7 @@ async function start(
     door.upgrade(request, connection, head)
   }
   const direct: Direct = (...asked) => preview.direct(...asked) || mcp.direct(...asked)
-  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, direct)
+  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, direct, config.connections)
   const listener = await (hasBoxPipes ? orUnheard(listening, config, log) : listening)
   port = listener.port
   endings.push(() => listener.close())

@@ -13,6 +13,7 @@ import type { Home } from './home/home.ts'
 import { openBoxDoor } from './ingress/box/box-door.ts'
 import type { BoxDoor } from './ingress/box/box-door.ts'
 import { relaySockets } from './ingress/box/relay-socket.ts'
+import type { WorkBudget } from './ingress/pipeline/work-budget.ts'
 import { openBoxRuntime } from './ingress/box/run/box-runtime.ts'
 import type { ChosenBackend } from './sandboxes/choose.ts'
 import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
@@ -26,6 +27,7 @@ export interface BoxPlaneNeeds {
   readonly plane: SessionPlane
   readonly store: Store
   readonly chosen: ChosenBackend
+  readonly budget: WorkBudget
   readonly checkHost: CheckHost
   readonly allowedOrigins: ReadonlySet<string>
   readonly clock: () => number
@@ -38,6 +40,7 @@ export async function openBoxPlane({
   plane,
   store,
   chosen,
+  budget,
   checkHost,
   allowedOrigins,
   clock,
@@ -56,9 +59,10 @@ export async function openBoxPlane({
     user: sandboxUserOnHost(),
   })
   const privatePaths = [home.path]
+  const beginWork = (caller: string) => budget.begin({ tenant: tenantId, caller, key: caller })
   const door = await openBoxDoor({
-    ...{ runtime, settings, privatePaths, checkHost, allowedOrigins, log },
-    relay: (gate) => relaySockets({ runtime, gate, privatePaths, log }),
+    ...{ runtime, settings, privatePaths, beginWork, checkHost, allowedOrigins, log },
+    relay: (gate) => relaySockets({ runtime, gate, privatePaths, beginWork, log }),
     transfersDirectory: join(home.path, 'box', 'transfers'),
   })
   let ending: Promise<void> | null = null

@@ -27,7 +27,7 @@ describe('who comes in', () => {
 
   test('none lifts a rate', () => {
     const none = { HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none', HOLDFAST_RATE_LIMITS_FAILURES_PER_SECOND: 'none' }
-    expect(load(none).rates).toEqual({ requests: null, failures: null })
+    expect(load(none).rates).toEqual({ requests: null, failures: null, services: null })
   })
 
   test('an identity provider is described in the file or the environment alike', () => {

@@ -14,6 +14,7 @@ import { environmentValues, fileValues } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
+import type { ConnectionLimits, WorkLimits } from './ingress/pipeline/limits.ts'
 import { namedHostRoot } from './ingress/box/settings.ts'
 import type { BoxSettings } from './ingress/box/settings.ts'
 import type { Profile } from './policy/profiles.ts'
@@ -34,7 +35,11 @@ export interface Config {
     /** `null`: as often as they like; so for both. */
     readonly requests: Rate | null
     readonly failures: Rate | null
+    /** Of a service key, for all users that it speaks for. */
+    readonly services: Rate | null
   }
+  readonly inFlight: WorkLimits
+  readonly connections: ConnectionLimits
   readonly trustedProxies: readonly string[]
   /** Links to web apps inside have hosts below it; `null`: below localhost. */
   readonly previewDomain: string | null
@@ -130,6 +135,23 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     rates: {
       requests: rateOf(read('rate_limits.requests_per_second'), read('rate_limits.burst')),
       failures: rateOf(read('rate_limits.failures_per_second'), read('rate_limits.failure_burst')),
+      services: serviceRate(read),
+    },
+    inFlight: {
+      bytes: {
+        perCaller: read('in_flight.bytes_per_caller'),
+        perTenant: read('in_flight.bytes_per_tenant'),
+        total: read('in_flight.bytes'),
+      },
+      streams: {
+        perCaller: read('in_flight.streams_per_key'),
+        perTenant: read('in_flight.streams_per_tenant'),
+        total: read('in_flight.streams'),
+      },
+    },
+    connections: {
+      headerTimeoutMs: read('connections.header_timeout_seconds') * 1000,
+      incomplete: read('connections.max_incomplete'),
     },
     trustedProxies: read('trusted_proxies'),
     previewDomain: read('preview.domain'),
@@ -199,6 +221,16 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
 
 function rateOf(perSecond: number | null, burst: number): Rate | null {
   return perSecond === null ? null : { perSecond, burst }
+}
+
+/** A service key has users of its own, so it may ask more often than one of them. */
+const SERVICE_FACTOR = 4
+
+function serviceRate(read: ReturnType<typeof valueReader>): Rate | null {
+  const perUser = read('rate_limits.requests_per_second')
+  const perSecond = read('rate_limits.service_requests_per_second')
+  const burst = read('rate_limits.service_burst') ?? SERVICE_FACTOR * read('rate_limits.burst')
+  return rateOf(perSecond ?? (perUser === null ? null : SERVICE_FACTOR * perUser), burst)
 }
 
 function flagValues(flags: ConfigFlags): RawValues {

@@ -58,6 +58,25 @@ test('users whom one program speaks for, and bearers of tokens, are counted each
   }
 })
 
+test('a service key has a limit for all of its users together, and other keys have not', () => {
+  const admit = rateLimit({ rate: { perSecond: 5, burst: 10 }, serviceRate: { perSecond: 20, burst: 40 }, clock: () => 1_000_000 })
+  const refusals: unknown[] = []
+  const admitted = (principals: readonly Principal[]) =>
+    principals.filter((principal) => {
+      try {
+        admit(principal)
+        return true
+      } catch (error) {
+        refusals.push(error)
+        return false
+      }
+    }).length
+  const service = { ...ADA, keyId: 'key_bot', kind: 'service', onBehalfOf: 'x' } as const
+  expect(admitted(Array.from({ length: 60 }, (_, at) => ({ ...service, subject: `user-${at}` })))).toBe(40)
+  expect(refusals[0]).toMatchObject({ code: 'rate_limited', details: { policy: 'service-requests', quota: 40 } })
+  expect(admitted([{ ...service, keyId: 'key_other' }, ADA, { ...ADA, keyId: 'key_bot' }])).toBe(3)
+})
+
 test('a key is one principal, whatever tenant its holder means', () => {
   const { times } = open()
   expect([times(ADA, 2), times({ ...ADA, tenantId: 'tnt_b' }, 2)]).toEqual([2, 0])

@@ -4,6 +4,7 @@
  * ingress → [access] → policy → sessions → sandboxes → guest → result
  *
  * A principal is a key, or a token's subject, together with whom it speaks for: so one busy user of a program does not slow down the others.
+ * A service key has a second bucket for all users it speaks for, so that invented users do not lift the limit.
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { OIDC_KEY_ID } from './principal.ts'
@@ -19,15 +20,26 @@ export type Admit = (principal: Principal) => void
 export interface RateLimitNeeds {
   /** `null`: as often as they like. */
   readonly rate: Rate | null
+  /** Of a service key, for all users that it speaks for; `null`: no limit. */
+  readonly serviceRate?: Rate | null
   readonly clock: () => number
 }
 
-export function rateLimit({ rate, clock }: RateLimitNeeds): Admit {
+export function rateLimit({ rate, serviceRate = null, clock }: RateLimitNeeds): Admit {
+  const users = limiter(rate, clock, 'requests', 'you ask too often')
+  const services = limiter(serviceRate, clock, 'service-requests', 'this service key asks too often for all of its users')
+  return (principal) => {
+    users(nameOf(principal))
+    if (principal.onBehalfOf !== null) services(principal.keyId ?? '')
+  }
+}
+
+function limiter(rate: Rate | null, clock: () => number, policy: string, sentence: string): (name: string) => void {
   if (rate === null) return () => {}
   const buckets = tokenBuckets({ ...rate, clock, limit: MAXIMUM_PRINCIPALS })
-  return (principal) => {
-    const waitMs = buckets.take(nameOf(principal))
-    if (waitMs > 0) throw rateLimited('requests', rate, waitMs, 'you ask too often')
+  return (name) => {
+    const waitMs = buckets.take(name)
+    if (waitMs > 0) throw rateLimited(policy, rate, waitMs, sentence)
   }
 }
 

@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path'
 import { MemoryBytes, OpenFiles, Pids, ProfileName, ROLES, TmpBytes, WorkspaceBytes } from '@holdfast/protocol'
 import { ControlToken, InstanceId } from '@holdfast/protocol/box'
 import { z } from 'zod'
+import { CONNECTION_LIMITS, WORK_LIMITS } from '../ingress/pipeline/limits.ts'
 import { BACKEND_KINDS } from '../sandboxes/backend.ts'
 import { PipelineSettings, ProfileSettings } from './profile-settings.ts'
 import { absolutePath, cpus, list, orNone, size, text, uidRange, wholeNumber } from './written-values.ts'
@@ -99,12 +100,54 @@ export const SETTINGS = {
     help: 'Requests of one key, or of one user it speaks for, on each server; or none.',
   },
   'rate_limits.burst': { schema: count, fallback: 2_000, help: 'How many of them may come at once.' },
+  'rate_limits.service_requests_per_second': {
+    schema: count.nullable(),
+    fallback: null,
+    help: 'Requests of one service key for all users it speaks for, on each server; without it four times those of one user.',
+  },
+  'rate_limits.service_burst': {
+    schema: count.nullable(),
+    fallback: null,
+    help: 'How many of them may come at once; without it four times those of one user.',
+  },
   'rate_limits.failures_per_second': {
     schema: orNone(count, 'must be a whole number'),
     fallback: 10,
     help: 'Attempts of one address with credentials that are not valid, or none.',
   },
   'rate_limits.failure_burst': { schema: count, fallback: 50, help: 'How many of them may come at once.' },
+  'in_flight.bytes': {
+    schema: size,
+    fallback: WORK_LIMITS.bytes.total,
+    help: 'Weight of all messages in flight: their text, and what parsing makes of it. Above it large requests get 503.',
+  },
+  'in_flight.bytes_per_tenant': { schema: size, fallback: WORK_LIMITS.bytes.perTenant, help: 'The same of one tenant; above it 429.' },
+  'in_flight.bytes_per_caller': {
+    schema: size,
+    fallback: WORK_LIMITS.bytes.perCaller,
+    help: 'The same of one key, or of one user it speaks for; above it 429.',
+  },
+  'in_flight.streams': {
+    schema: count,
+    fallback: WORK_LIMITS.streams.total,
+    help: 'Open streams: followed events and output, downloads, sockets, connections to previews. Above it 503.',
+  },
+  'in_flight.streams_per_tenant': { schema: count, fallback: WORK_LIMITS.streams.perTenant, help: 'The same of one tenant; above it 429.' },
+  'in_flight.streams_per_key': {
+    schema: count,
+    fallback: WORK_LIMITS.streams.perCaller,
+    help: 'The same of one key, whomever it speaks for; above it 429.',
+  },
+  'connections.header_timeout_seconds': {
+    schema: seconds,
+    fallback: CONNECTION_LIMITS.headerTimeoutMs / 1000,
+    help: 'A connection that has not sent a complete header by then is closed, up to half of it later.',
+  },
+  'connections.max_incomplete': {
+    schema: count,
+    fallback: CONNECTION_LIMITS.incomplete,
+    help: 'Connections without a complete header; above it the oldest is closed.',
+  },
   trusted_proxies: {
     schema: list(/[\s,]+/).pipe(z.array(z.string().refine(isNetwork, { error: NETWORK }))),
     fallback: [],

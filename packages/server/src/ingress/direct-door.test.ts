@@ -24,7 +24,7 @@ const whole = (said: string): DirectAnswer => ({ status: 200, headers: { 'conten
 
 beforeEach(async () => {
   ;[seen, lines] = [[], []]
-  handle = async (call) => whole(`${call.method} ${call.url} ${(await call.wholeBody(10)).toString()}`)
+  handle = async (call) => whole(`${call.method} ${call.url} ${(await call.jsonBody(10)).bytes.toString()}`)
   const door = directDoor({
     path: '/there/{name}',
     methods: ['POST', 'GET'],
@@ -138,7 +138,7 @@ test('what says that it is too large is refused before it is sent', async () => 
 test('a body that breaks off is never taken for whole', async () => {
   const failed = Promise.withResolvers<unknown>()
   handle = (call) =>
-    call.wholeBody(1_000).then(
+    call.jsonBody(1_000).then(
       () => whole(''),
       (error: unknown) => {
         failed.resolve(error)

@@ -11,7 +11,9 @@ import { HoldfastError } from '@holdfast/protocol'
 import { checkOrigin } from '../access/listen-address.ts'
 import { randomId } from '../home/random-id.ts'
 import { unobserved } from '../telemetry/observations.ts'
-import { leaveRest, wholeBodyOf } from './direct-body.ts'
+import { jsonBodyOf, leaveRest } from './direct-body.ts'
+import type { JsonBody } from './direct-body.ts'
+import { countedStream, ownerOf, workBudget } from './pipeline/work-budget.ts'
 import { cors } from './rest/cors.ts'
 import type { DoorNeeds } from './rest/door.ts'
 import { entering } from './rest/entering.ts'
@@ -20,6 +22,7 @@ import { requestObservation } from './rest/request-observation.ts'
 import type { RequestFacts } from './rest/request-observation.ts'
 import type { Entered, Visit } from './rest/route.ts'
 import { unlessLeft } from './rest/unless-left.ts'
+import type { Reserve } from './rest/request-body.ts'
 import { sendStream } from './send-stream.ts'
 
 /** An answer that is there as a whole. */
@@ -38,8 +41,9 @@ export interface DirectCall<M extends string> extends Visit, Entered {
   /** As it was sent, from the path on. */
   readonly url: string
   readonly headers: IncomingMessage['headers']
-  /** Throws `payload_too_large`, `request_stalled`, `request_cancelled`. */
-  wholeBody(limitBytes: number): Promise<Buffer>
+  /** Reserves its bytes. Throws `payload_too_large`, `request_stalled`, `request_cancelled`, and what `reserve` does. */
+  jsonBody(limitBytes: number): Promise<JsonBody>
+  readonly reserve: Reserve
 }
 
 export type DirectEntrance = Omit<DoorNeeds, 'routes' | 'idempotency'>
@@ -54,13 +58,18 @@ export interface DirectDoorNeeds<M extends string> extends DirectEntrance {
 export type DirectDoor = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 export function directDoor<M extends string>(needs: DirectDoorNeeds<M>): DirectDoor {
-  const { path, methods, handle, checkHost, allowedOrigins, log, observer = unobserved } = needs
+  const { path, methods, handle, checkHost, allowedOrigins, log, observer = unobserved, budget = workBudget() } = needs
   const { enter, comeIn } = entering(needs)
   const { headersFor, preflight } = cors(allowedOrigins)
   const observe = requestObservation(observer, log)
   const allow = methods.join(', ')
 
-  async function answerTo(incoming: IncomingMessage, facts: RequestFacts, signal: AbortSignal): Promise<DirectAnswer> {
+  async function answerTo(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    facts: RequestFacts,
+    signal: AbortSignal,
+  ): Promise<DirectAnswer> {
     const { method: said = '', url = '/', headers, socket } = incoming
     const { requestId } = facts
     const header = (name: string) => textOf(headers[name])
@@ -73,11 +82,17 @@ export function directDoor<M extends string>(needs: DirectDoorNeeds<M>): DirectD
     const { principal, caller } = await comeIn(knock)
     const method = methods.find((known) => known === said)
     if (method === undefined) throw new HoldfastError('method_not_allowed', `${path} has no method ${said.slice(0, 32)}`, { allow })
+    const work = budget.begin(ownerOf(principal))
+    // Until the client has the answer, which may be as large as the question.
+    if (outgoing.closed) work.end()
+    else outgoing.once('close', () => work.end())
+    const reserve = (bytes: number) => work.reserve(bytes)
     return handle({
-      ...{ requestId, signal, header, method, url, headers, principal, caller, streamOpened: observer.streamOpened },
+      ...{ requestId, signal, header, method, url, headers, principal, caller, reserve },
+      streamOpened: () => countedStream(work, observer.streamOpened),
       problemOf: (error) => loggedProblem(error, requestId, log),
       recheck: async () => void (await enter(knock)),
-      wholeBody: (limitBytes) => wholeBodyOf(incoming, limitBytes),
+      jsonBody: (limitBytes) => jsonBodyOf(incoming, limitBytes, reserve),
     })
   }
 
@@ -104,7 +119,9 @@ export function directDoor<M extends string>(needs: DirectDoorNeeds<M>): DirectD
     const left = new AbortController()
     outgoing.once('close', () => void (outgoing.writableFinished || left.abort()))
     const answered = async () => {
-      const answer = await answerTo(incoming, facts, left.signal).catch((error: unknown) => refused(unlessLeft(error, left.signal), facts))
+      const answer = await answerTo(incoming, outgoing, facts, left.signal).catch((error: unknown) =>
+        refused(unlessLeft(error, left.signal), facts),
+      )
       send(answer, incoming, outgoing)
       return answer.status
     }

@@ -21,10 +21,20 @@ export interface Outgoing extends Writable {
 /** Everything but JSON, which is there as a whole. */
 export function isStream(response: Response): boolean {
   // Its type first: to be asked for its body, an answer has to become what a browser would know.
-  return !wholes.has(response) && response.headers.get('content-type')?.includes('json') !== true && response.body !== null
+  return (
+    streams.has(response) ||
+    (!wholes.has(response) && response.headers.get('content-type')?.includes('json') !== true && response.body !== null)
+  )
 }
 
 const wholes = new WeakSet<Response>()
+const streams = new WeakSet<Response>()
+
+/** Says that this one is sent at the reader's pace, though it is JSON. */
+export function asStream(response: Response): Response {
+  streams.add(response)
+  return response
+}
 
 /** Says that this one is there as a whole, so that nobody has to look. */
 export function asWhole(response: Response): Response {

@@ -12,6 +12,7 @@ import type { Duplex, Readable, Writable } from 'node:stream'
 import { DEFAULT_BOX_LIMITS } from '@holdfast/protocol/box'
 import type { BoxLimits } from '@holdfast/protocol/box'
 import type { CheckHost } from '../../access/listen-address.ts'
+import type { Work } from '../pipeline/work-budget.ts'
 import { randomId } from '../../home/random-id.ts'
 import { removeTree } from '../../home/remove-tree.ts'
 import { errorText } from '../../telemetry/log.ts'
@@ -45,6 +46,8 @@ export interface BoxDoorNeeds {
   readonly transfersDirectory: string
   /** Directories that no message names. */
   readonly privatePaths: readonly string[]
+  /** Of work in flight, for the tenant of everything that Box clients do. */
+  readonly beginWork?: (caller: string) => Work
   readonly checkHost: CheckHost
   readonly allowedOrigins: ReadonlySet<string>
   readonly log: Log
@@ -62,7 +65,7 @@ export interface BoxDoor {
 }
 
 export async function openBoxDoor(needs: BoxDoorNeeds): Promise<BoxDoor> {
-  const { runtime, settings, relay, transfersDirectory, privatePaths, checkHost, allowedOrigins, log } = needs
+  const { runtime, settings, relay, transfersDirectory, privatePaths, beginWork, checkHost, allowedOrigins, log } = needs
   await removeTree(transfersDirectory)
   let limits: BoxLimits = DEFAULT_BOX_LIMITS
   const setLimits = (changed: BoxLimits) => void (limits = changed)
@@ -74,11 +77,14 @@ export async function openBoxDoor(needs: BoxDoorNeeds): Promise<BoxDoor> {
     failureMessage: failureMessages({ privatePaths, log }),
   }
   const credentials = createBoxCredentials({ token: settings.token, instance: settings.instance, checkHost, allowedOrigins, log })
-  const connect: Connect = (peer, carrier) =>
-    createConnection({
+  const connect: Connect = (peer, carrier) => {
+    const caller = randomId('box')
+    return createConnection({
       ...{ ...shared, ...carrier, peer },
+      ...(beginWork === undefined ? {} : { begin: () => beginWork(caller) }),
       files: createFileTransfer({ directory: join(transfersDirectory, randomId('box')), maxFileBytes: limits.max_rpc_file_bytes }),
     })
+  }
   const sockets = [rpcSockets({ credentials, connect }), relay(relayGate(credentials, shared.fence))]
   const closing = new AbortController()
   const pipes = new Set<Promise<void>>()

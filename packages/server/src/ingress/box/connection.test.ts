@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createConnection } from './connection.ts'
 import type { Fence } from './fence.ts'
 import { createFileTransfer } from './file-transfer.ts'
+import { workBudget } from '../pipeline/work-budget.ts'
 
 const MIB = 1024 * 1024
 const FENCE: Fence = {
@@ -43,6 +44,7 @@ test('above 32 MiB nothing more is read until half of it is done', async () => {
   expect(pressure).toEqual([])
   say('box_exec', 10 * MIB)
   expect(pressure).toEqual([true])
+  await expect.poll(() => gates.length, { timeout: 50_000 }).toBe(4)
   gates[0]?.resolve()
   gates[1]?.resolve()
   await expect.poll(() => connection.inFlight).toBe(2)
@@ -51,7 +53,7 @@ test('above 32 MiB nothing more is read until half of it is done', async () => {
   await expect.poll(() => pressure).toEqual([true, false])
   gates[3]?.resolve()
   await connection.close()
-})
+}, 60_000)
 
 test('a client that asks and does not read what it is told is not read either', async () => {
   const { pressure, say, unread } = open()
@@ -70,4 +72,30 @@ test('nothing is said and nothing is begun after the end', async () => {
   await connection.close()
   expect(sent).toEqual([])
   expect(connection.inFlight).toBe(0)
+})
+
+test('a message with too many members is refused before it is parsed, and one without room by its class', async () => {
+  const budget = workBudget({ bytes: { perCaller: MIB, perTenant: MIB, total: MIB }, streams: { perCaller: 1, perTenant: 1, total: 1 } })
+  const sent: string[] = []
+  const connection = createConnection({
+    ...{ peer: { instance: null }, hostActions: { __ping: async () => ({}) }, tenantActions: {}, fence: FENCE },
+    files: createFileTransfer({ directory: '/nowhere', maxFileBytes: 1 }),
+    failureMessage: String,
+    begin: () => budget.begin({ tenant: 'a', caller: 'box', key: 'box' }),
+    send: async (text) => void sent.push(text),
+    onPressure: () => undefined,
+  })
+  connection.receive(`{"seq_id":1,"action":"__ping","data":{"a":[${'1,'.repeat(60_000)}1]}}`)
+  connection.receive(`{"seq_id":2,"action":"__ping","data":{"a":"${'x'.repeat(2 * MIB)}"}}`)
+  connection.receive('{"seq_id":3,"action":"__ping","data":{}}')
+  await expect.poll(() => sent.length, { timeout: 15_000 }).toBe(3)
+  const replies = sent.map((text) => JSON.parse(text) as { seq_id: number; code: number; message: string })
+  expect(replies.map(({ seq_id: id, code }) => [id, code])).toEqual([
+    [1, 1],
+    [2, 1],
+    [3, 0],
+  ])
+  expect(replies[0]?.message).toMatch(/6000\d members/)
+  expect(replies[1]?.message).toContain('in flight')
+  expect(budget.inFlight.bytes).toBe(0)
 })

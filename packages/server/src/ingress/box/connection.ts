@@ -6,7 +6,7 @@
  * At most 128 requests at a time, more are told that the connection is busy. What a client that leaves has under way is cancelled. What
  * it sends is read only as fast as it gets done, so what waits is bounded.
  */
-import { fieldProblems, problemSentence } from '@holdfast/protocol'
+import { fieldProblems, isHoldfastError, problemSentence } from '@holdfast/protocol'
 import {
   BoxError,
   BoxRequest,
@@ -18,6 +18,11 @@ import {
   sequenceOf,
 } from '@holdfast/protocol/box'
 import type { SequenceId } from '@holdfast/protocol/box'
+import { scanInTurns } from '../../mcp/share/json-scan.ts'
+import type { JsonScan } from '../../mcp/share/json-scan.ts'
+import { LARGE_MEMBERS, largeObject } from '../../mcp/share/large-json.ts'
+import { parsedWeight } from '../pipeline/work-budget.ts'
+import type { Work } from '../pipeline/work-budget.ts'
 import type { Call, HostActions, TenantActions } from './action.ts'
 import type { BoxPeer } from './credentials.ts'
 import type { FailureMessage } from './failure.ts'
@@ -29,6 +34,10 @@ import { tenantFor } from './request-tenant.ts'
 const MAXIMUM_WAITING_BYTES = 2 * MAXIMUM_MESSAGE_BYTES
 /** A message costs memory beyond its bytes, and its answer too. */
 const MESSAGE_BYTES = 2048
+/** A shorter message is parsed without a scan. */
+const LIGHT_CHARACTERS = 16_384
+/** The schema of an envelope looks at each member of `data`. */
+const MAXIMUM_SHALLOW = 10_000
 const BUSY = `the connection is busy: ${MAXIMUM_IN_FLIGHT} actions are under way`
 
 export interface ConnectionNeeds {
@@ -38,6 +47,8 @@ export interface ConnectionNeeds {
   readonly fence: Fence
   readonly files: FileTransfer
   readonly failureMessage: FailureMessage
+  /** Counts each message in the budget for work in flight. */
+  readonly begin?: () => Work
   /** Resolves when the message is on its way. Must not reject. */
   readonly send: (text: string) => Promise<void>
   /** Whether to read on. */
@@ -54,8 +65,11 @@ export interface Connection {
 type Data = Readonly<Record<string, unknown>>
 
 export function createConnection(needs: ConnectionNeeds): Connection {
-  const { peer, hostActions, tenantActions, fence, files, failureMessage, send, onPressure } = needs
+  const { peer, hostActions, tenantActions, fence, files, failureMessage, begin, send, onPressure } = needs
   const inFlight = new Map<AbortController, Promise<void>>()
+  /** Messages that wait for the scan of an earlier one: their order stays. */
+  let scanning = Promise.resolve()
+  let scanned = 0
   let waitingBytes = 0
   let isHigh = false
   let isClosed = false
@@ -101,21 +115,51 @@ export function createConnection(needs: ConnectionNeeds): Connection {
     }
   }
 
+  /** What a message weighs is reserved before it is parsed. Resolves when it is answered. */
+  async function take(message: string, scan: JsonScan | null): Promise<void> {
+    const isHeavy = isTooHeavy(scan)
+    const frame = isHeavy && scan !== null ? largeObject(Buffer.from(message), scan) : parseFrame(message)
+    // A response answers nothing that was asked, and what is neither is nothing.
+    if (isClosed || frame === null || Object.hasOwn(frame, 'code') || !Object.hasOwn(frame, 'action')) return
+    if (isHeavy) {
+      const error = new BoxError('BoxValidationError', `the message has ${scan?.members} members: at most ${LARGE_MEMBERS}`)
+      return reply(sequenceOf(frame), 1, failureMessage(error, ''), {})
+    }
+    if (inFlight.size >= MAXIMUM_IN_FLIGHT) return reply(sequenceOf(frame), 1, BUSY, {})
+    const controller = new AbortController()
+    const done = answer(frame, controller).finally(() => inFlight.delete(controller))
+    inFlight.set(controller, done)
+    await done
+  }
+
+  async function reserved(message: string, scan: JsonScan | null): Promise<void> {
+    const work = begin?.()
+    try {
+      work?.reserve(parsedWeight(message.length, isTooHeavy(scan) ? 0 : (scan?.members ?? 0)))
+      await take(message, scan)
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      const frame =
+        message.length <= LIGHT_CHARACTERS ? parseFrame(message) : scan === null ? null : largeObject(Buffer.from(message), scan)
+      if (frame !== null) await reply(sequenceOf(frame), 1, failureMessage(error, ''), {})
+    } finally {
+      work?.end()
+    }
+  }
+
   return {
     receive(message) {
       if (isClosed) return
-      const frame = parseFrame(message)
-      // A response answers nothing that was asked, and what is neither is nothing.
-      if (frame === null || Object.hasOwn(frame, 'code') || !Object.hasOwn(frame, 'action')) return
       const bytes = message.length + MESSAGE_BYTES
       press(bytes)
-      if (inFlight.size >= MAXIMUM_IN_FLIGHT) return void reply(sequenceOf(frame), 1, BUSY, {}).then(() => press(-bytes))
-      const controller = new AbortController()
-      const done = answer(frame, controller).finally(() => {
-        inFlight.delete(controller)
-        press(-bytes)
+      const settled = () => press(-bytes)
+      if (message.length <= LIGHT_CHARACTERS && scanned === 0) return void reserved(message, null).finally(settled)
+      scanned += 1
+      scanning = scanning.then(async () => {
+        const scan = message.length <= LIGHT_CHARACTERS ? null : await scanInTurns(Buffer.from(message))
+        scanned -= 1
+        void reserved(message, scan).finally(settled)
       })
-      inFlight.set(controller, done)
     },
     get inFlight() {
       return inFlight.size
@@ -127,4 +171,8 @@ export function createConnection(needs: ConnectionNeeds): Connection {
       await files.close()
     },
   }
+}
+
+function isTooHeavy(scan: JsonScan | null): boolean {
+  return scan !== null && (scan.members > LARGE_MEMBERS || scan.shallowMembers > MAXIMUM_SHALLOW)
 }

@@ -32,6 +32,7 @@ const CLASSES: Readonly<Partial<Record<ErrorCode, BoxErrorClass>>> = {
   capacity_exhausted: 'BoxCapacityExceededError',
   quota_exceeded: 'BoxCapacityExceededError',
   rate_limited: 'BoxCapacityExceededError',
+  server_busy: 'BoxCapacityExceededError',
   backend_unavailable: 'BoxBackendUnavailableError',
   guest_unreachable: 'BoxBackendUnavailableError',
   session_unavailable: 'BoxBackendUnavailableError',

@@ -16,9 +16,11 @@ import type { RawData, WebSocket } from 'ws'
 import type { ProcessAttachment } from '../../sessions/processes/process-attachment.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { backlogs } from '../sockets/backlog.ts'
+import type { Work } from '../pipeline/work-budget.ts'
 import { CLOSE_FAILED, CLOSE_GOING_AWAY, CLOSE_NORMAL } from '../sockets/close-codes.ts'
 import { dismiss } from '../sockets/dismiss.ts'
 import { earlyBytes } from '../sockets/early-bytes.ts'
+import { countReceived } from '../sockets/received-bytes.ts'
 import { startHeartbeat } from '../sockets/heartbeat.ts'
 import { boxClassOf, failureMessages } from './failure.ts'
 import { promptHearing } from './prompt-hearing.ts'
@@ -45,10 +47,12 @@ export interface RelayNeeds {
   readonly gate: RelayGate
   /** Directories that no message names. */
   readonly privatePaths: readonly string[]
+  /** Counts a socket in the budget for work in flight. */
+  readonly beginWork?: (caller: string) => Work
   readonly log: Log
 }
 
-export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): BoxSockets {
+export function relaySockets({ runtime, gate, privatePaths, beginWork, log }: RelayNeeds): BoxSockets {
   const server = new WebSocketServer({
     ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: MAXIMUM_MESSAGE_BYTES },
     handleProtocols: (offered) => offered.has(SUBPROTOCOL) && SUBPROTOCOL,
@@ -74,6 +78,7 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
     const early = earlyBytes(connection, head)
     let attachment: ProcessAttachment
     try {
+      connection.once('close', beginWork?.(`relay ${tenant.namespace}`).openStream() ?? (() => undefined))
       attachment = await runtime.attach(tenant, logicalId, named.processId)
     } catch (error) {
       early.take()
@@ -83,6 +88,7 @@ export function relaySockets({ runtime, gate, privatePaths, log }: RelayNeeds): 
     server.handleUpgrade(request, connection, early.take(), (socket) => {
       isUpgraded = true
       converse(socket, attachment, tenant)
+      if (beginWork !== undefined) countReceived(socket, connection, () => beginWork(`relay ${tenant.namespace}`))
     })
     if (!isUpgraded) attachment.close()
   }

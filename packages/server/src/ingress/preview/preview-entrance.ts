@@ -13,6 +13,7 @@ import type { ErrorCode } from '@holdfast/protocol'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { PreviewLinks } from '../../access/preview-links.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
+import { ownerOf, workBudget } from '../pipeline/work-budget.ts'
 import type { DoorNeeds } from '../rest/door.ts'
 import { entering } from '../rest/entering.ts'
 import type { EnteringNeeds } from '../rest/entering.ts'
@@ -26,7 +27,7 @@ const SESSION_ID = /^\w{1,64}$/
 /** What ends a connection when the right to it is asked for again. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'not_found'])
 
-export interface PreviewEntranceNeeds extends EnteringNeeds, Pick<DoorNeeds, 'checkHost' | 'allowedOrigins'> {
+export interface PreviewEntranceNeeds extends EnteringNeeds, Pick<DoorNeeds, 'checkHost' | 'allowedOrigins' | 'budget'> {
   readonly links: Pick<PreviewLinks, 'open'>
   readonly sessions: Pick<Sessions, 'ports' | 'reads'>
   readonly recheckEveryMs?: number
@@ -51,7 +52,7 @@ interface Visitor extends Entered {
 }
 
 export function previewEntrance(needs: PreviewEntranceNeeds): PreviewEntrance {
-  const { links, sessions, callerOf, admit, checkHost, allowedOrigins, recheckEveryMs = RECHECK_EVERY_MS } = needs
+  const { links, sessions, callerOf, admit, checkHost, allowedOrigins, budget = workBudget(), recheckEveryMs = RECHECK_EVERY_MS } = needs
   const { enter } = entering(needs)
   const header = ({ headers }: IncomingMessage, name: string) => [headers[name]].flat()[0]
   const addressOf = (request: IncomingMessage) => needs.clientAddress(request.socket.remoteAddress, header(request, 'x-forwarded-for'))
@@ -101,7 +102,13 @@ export function previewEntrance(needs: PreviewEntranceNeeds): PreviewEntrance {
       const visitor = await visitorOf(request, asked, facts)
       admit(visitor.principal)
       checkAddress(asked)
-      const connection = await connect(visitor, asked, left)
+      // A page may take as long as it likes to answer.
+      const release = budget.begin(ownerOf(visitor.principal)).openStream()
+      const connection = await connect(visitor, asked, left).catch((error: unknown) => {
+        release()
+        throw error
+      })
+      connection.once('close', release)
       if (left.aborted) {
         connection.destroy()
         throw new HoldfastError('request_cancelled', 'the caller left before the app was reached')

@@ -14,9 +14,12 @@ import { authorize } from '../../access/authorize.ts'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { CheckHost } from '../../access/listen-address.ts'
 import { ADMIN_VERBS } from '../../access/roles.ts'
+import { jsonText } from '../../mcp/share/large-json.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { unobserved } from '../../telemetry/observations.ts'
-import { asWhole } from '../send-stream.ts'
+import { countedStream, ownerOf, workBudget } from '../pipeline/work-budget.ts'
+import type { Work, WorkBudget } from '../pipeline/work-budget.ts'
+import { asStream, asWhole } from '../send-stream.ts'
 import { ByteContent } from './byte-content.ts'
 import { cors } from './cors.ts'
 import { entering } from './entering.ts'
@@ -32,6 +35,8 @@ import { checkRoutes } from './route-table.ts'
 import { unlessLeft } from './unless-left.ts'
 import { ifMatchOf } from './versions.ts'
 
+/** Schemas look at every member, which takes far longer than parsing it. */
+const MAXIMUM_MEMBERS = 10_000
 const QUERY = /^[^?#]*\?([^#]*)/
 
 export interface DoorNeeds extends EnteringNeeds {
@@ -40,6 +45,8 @@ export interface DoorNeeds extends EnteringNeeds {
   /** Pages of these may use the API from a browser. */
   readonly allowedOrigins: ReadonlySet<string>
   readonly idempotency: Idempotency
+  /** Shared by all HTTP services. */
+  readonly budget?: WorkBudget
   readonly log: Log
   readonly observer?: RequestsObserver
 }
@@ -52,7 +59,7 @@ export interface DoorEnvironment {
 
 /** Throws when a row of the table breaks its rules. */
 export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
-  const { routes, checkHost, allowedOrigins, idempotency, log, observer = unobserved } = needs
+  const { routes, checkHost, allowedOrigins, idempotency, log, observer = unobserved, budget = workBudget() } = needs
   const { enter, comeIn } = entering(needs)
   checkRoutes(routes)
   const { headersFor, preflight } = cors(allowedOrigins)
@@ -67,9 +74,19 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   }
 
   async function replyTo(c: Context<DoorEnvironment>, route: Route): Promise<Response> {
-    const { requestId } = c.var
     c.var.facts.route = route.path
     const entered = await enterFor(c, route, comeIn)
+    const work = entered === null ? null : budget.begin(ownerOf(entered.principal))
+    try {
+      return await replyWith(c, route, entered, work)
+    } finally {
+      work?.end()
+    }
+  }
+
+  async function replyWith(c: Context<DoorEnvironment>, route: Route, entered: Entered | null, work: Work | null): Promise<Response> {
+    const { requestId } = c.var
+    const reserve = (bytes: number) => work?.reserve(bytes)
     const visit: Visit = {
       requestId,
       signal: c.req.raw.signal,
@@ -79,19 +96,22 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
       async recheck() {
         await enterFor(c, route, enter)
       },
-      streamOpened: observer.streamOpened,
+      streamOpened: () => countedStream(work, observer.streamOpened),
+      reserve,
     }
     const isBytes = route.body instanceof ByteContent
-    const raw = {
-      params: c.req.param(),
-      query: queryOf(c.req.url),
-      text: isBytes || route.method === 'GET' ? '' : await readBody(c.req.raw),
+    const named = { params: c.req.param(), query: queryOf(c.req.url) }
+    const hasText = !isBytes && route.method !== 'GET'
+    const sent = {
+      text: hasText ? await readBody(c.req.raw, route.maximumMembers ?? MAXIMUM_MEMBERS, reserve) : '',
       bytes: isBytes ? byteBody(c.req.raw) : NO_BYTES,
-      ifMatch: ifMatchOf(route, c.req.header('if-match')),
     }
-    const prepared = route.prepare(raw, visit, entered)
+    const ifMatch = ifMatchOf(route, c.req.header('if-match'))
+    const prepared = route.prepare({ ...named, ...sent, ifMatch }, visit, entered)
+    // Not kept until the answer: the parsed body is.
+    sent.text = ''
     const key = idempotencyKeyOf(route, c.req.header('idempotency-key'))
-    if (key === undefined || entered === null) return responseOf(await performed(prepared, visit), requestId)
+    if (key === undefined || entered === null) return responseOf(await performed(prepared, visit), requestId, work)
     if (wantsEvents(visit))
       throw new HoldfastError('invalid_request', 'Idempotency-Key: a stream cannot be repeated; ask for JSON, or leave it out')
     const { principal } = entered
@@ -99,11 +119,11 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
       key,
       tenantId: principal.tenantId,
       scope: [principal.keyId, principal.subject, route.method, route.path],
-      content: [raw.params, [...raw.query], raw.ifMatch ?? null, prepared.body],
+      content: [named.params, [...named.query], ifMatch ?? null, prepared.body],
       isRepeatable: route.isRepeatable === true,
     }
     const { reply, isRepeated } = await idempotency.once(request, () => settled(prepared, visit))
-    return responseOf(isRepeated ? { ...reply, headers: { ...reply.headers, 'idempotency-replayed': 'true' } } : reply, requestId)
+    return responseOf(isRepeated ? { ...reply, headers: { ...reply.headers, 'idempotency-replayed': 'true' } } : reply, requestId, work)
   }
 
   /** Failures too are answers that can be repeated. */
@@ -163,6 +183,30 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   }
 }
 
+/** An answer above this is held in memory until its client has read it, and counts for so long. */
+const LARGE_ANSWER_BYTES = 1024 * 1024
+const PIECE_BYTES = 65_536
+
+/** Throws `capacity_exhausted` or `server_busy`. */
+function heldBody(bytes: Buffer, work: Work): ReadableStream<Uint8Array> {
+  work.reserve(bytes.length)
+  const release = work.hold()
+  let at = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        controller.enqueue(bytes.subarray(at, at + PIECE_BYTES))
+        at += PIECE_BYTES
+        if (at < bytes.length) return
+        controller.close()
+        release()
+      },
+      cancel: release,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
 async function performed({ perform }: Prepared, { signal }: Visit): Promise<Reply | Response> {
   try {
     return await perform()
@@ -178,7 +222,7 @@ function idempotencyKeyOf({ method, body }: Route, header: string | undefined): 
   return method === 'POST' ? header : undefined
 }
 
-function responseOf(reply: Reply | Response, requestId: string): Response {
+function responseOf(reply: Reply | Response, requestId: string, work: Work | null = null): Response {
   if (reply instanceof Response) return reply
   const { status, body, headers = {} } = reply
   if (body instanceof ReadableStream)
@@ -186,8 +230,13 @@ function responseOf(reply: Reply | Response, requestId: string): Response {
       status,
       headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers, 'x-request-id': requestId },
     })
-  const text = body === null ? null : JSON.stringify(body)
+  const text = body === null ? null : jsonText(body)
   const type: Record<string, string> = text === null ? {} : { 'content-type': 'application/json' }
+  if (text !== null && work !== null && text.length > LARGE_ANSWER_BYTES) {
+    const bytes = Buffer.from(text)
+    const sized = { ...type, 'cache-control': 'no-store', ...headers, 'content-length': `${bytes.length}`, 'x-request-id': requestId }
+    return asStream(new Response(heldBody(bytes, work), { status, headers: sized }))
+  }
   return asWhole(new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } }))
 }
 

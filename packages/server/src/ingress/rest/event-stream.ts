@@ -28,6 +28,8 @@ export interface EventStream {
 }
 
 export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'requestId' | 'streamOpened'>): EventStream {
+  // First: nothing is left over when it is refused.
+  const streamClosed = streamOpened?.()
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
   const encoder = new TextEncoder()
@@ -35,7 +37,6 @@ export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'reques
   writer.closed.catch(() => left.abort())
   const write = (text: string) => writer.write(encoder.encode(text)).catch(() => {})
   const keepAlive = setInterval(() => void write(': still here\n\n'), KEEP_ALIVE_MS)
-  const streamClosed = streamOpened?.()
   let isOver = false
   const finish = () => {
     clearInterval(keepAlive)

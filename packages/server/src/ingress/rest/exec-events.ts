@@ -20,12 +20,17 @@ type Run = <T>(attend: (started: Started) => Promise<T>) => Promise<T>
 
 export async function executionEvents(run: Run, visit: Visit, encoding: OutputEncoding): Promise<Response> {
   const response = Promise.withResolvers<Response>()
+  // Counted first: a stream that is refused must not have started a command.
+  const closed = visit.streamOpened?.() ?? (() => undefined)
   // `run` ends only after the last event; the response is needed as soon as the command has started.
   run(async (started) => {
-    const stream = openEventStream(visit)
+    const stream = openEventStream({ ...visit, streamOpened: () => closed })
     response.resolve(stream.response)
     await relay(started, stream, visit, encoding)
-  }).catch(response.reject)
+  }).catch((error: unknown) => {
+    closed()
+    response.reject(error)
+  })
   return response.promise
 }
 

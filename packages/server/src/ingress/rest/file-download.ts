@@ -50,7 +50,13 @@ export function byteStream(
   content: Readable,
   onClosed: () => void,
 ): ReadableStream<Uint8Array> {
-  const streamClosed = streamOpened?.()
+  let streamClosed: (() => void) | undefined
+  try {
+    streamClosed = streamOpened?.()
+  } catch (error) {
+    content.destroy()
+    throw error
+  }
   const finish = () => {
     streamClosed?.()
     onClosed()

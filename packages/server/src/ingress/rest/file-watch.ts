@@ -26,10 +26,15 @@ export async function watchEvents(
     await visit.recheck()
     await reads.open(target.caller, 'files', target.sessionId)
   }
-  return followedStream({ ...visit, recheck }, async (stream, signal) => {
-    if (signal.aborted) end()
-    signal.addEventListener('abort', end, { once: true })
-    await stream.send({ event: 'ready', data: {} })
-    for await (const { type, path: changed } of events) await stream.send({ event: type, data: { path: changed } })
-  })
+  try {
+    return followedStream({ ...visit, recheck }, async (stream, signal) => {
+      if (signal.aborted) end()
+      signal.addEventListener('abort', end, { once: true })
+      await stream.send({ event: 'ready', data: {} })
+      for await (const { type, path: changed } of events) await stream.send({ event: type, data: { path: changed } })
+    })
+  } catch (error) {
+    end()
+    throw error
+  }
 }

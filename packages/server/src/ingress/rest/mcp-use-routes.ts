@@ -21,6 +21,7 @@ import { boxCaller } from '../../mcp/run/box-caller.ts'
 import { listTools } from '../../mcp/run/list-tools.ts'
 import type { OpenedMcpServer } from '../../mcp/run/mcp-runs.ts'
 import { readLogs } from '../../mcp/run/read-logs.ts'
+import { LARGE_MEMBERS, parsedMembers } from '../../mcp/share/large-json.ts'
 import type { ServerRun } from '../../mcp/run/server-run.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import { callServer } from '../mcp/http/server-call.ts'
@@ -171,12 +172,15 @@ export function mcpUseRoutes(needs: McpUseRoutesNeeds): readonly Route[] {
       authorization: 'exec',
       params: OneTool,
       body: CallMcpToolBody,
+      maximumMembers: LARGE_MEMBERS,
       answers: { 200: json('McpToolResult', McpToolResult, 'What the tool gave; `isError` when it failed') },
       errors: [...OPEN_ERRORS, 'mcp_tool_denied'],
       async handle(call) {
         const { signal, release } = whileAllowed(call)
         try {
-          return { status: 200, body: await called(await open(call, signal), call.params.tool, call.body.arguments, signal) }
+          const result = await called(await open(call, signal), call.params.tool, call.body.arguments, signal)
+          // A stored answer has to be read; any other is passed on as text where it is large.
+          return { status: 200, body: call.header('idempotency-key') === undefined ? result : parsedMembers(result) }
         } finally {
           release()
         }

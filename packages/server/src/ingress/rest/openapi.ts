@@ -22,7 +22,9 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'internal',
 ]
 const WITH_KEY: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'not_found', 'rate_limited', 'identity_provider_unavailable']
-const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'request_stalled']
+const WITH_BODY: readonly ErrorCode[] = ['payload_too_large', 'request_stalled', 'capacity_exhausted', 'server_busy']
+/** An answer that stays open counts as a stream. */
+const WITH_STREAM: readonly ErrorCode[] = ['capacity_exhausted', 'server_busy']
 const WITH_BYTES: readonly ErrorCode[] = ['request_cancelled', 'request_stalled']
 const WITH_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
   ...(['request_in_progress', 'outcome_unknown', 'idempotency_key_reused', 'answer_not_kept', 'quota_exceeded'] as const),
@@ -139,16 +141,21 @@ function answersOf({ answers, ifMatch }: Route): Record<string, Json> {
 }
 
 /** Every code that a request to this route can be refused with. */
-export function errorsOf({ method, body, errors, authorization, ifMatch }: Route): ReadonlySet<ErrorCode> {
+export function errorsOf({ method, body, answers, errors, authorization, ifMatch }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...EVERYWHERE,
     ...(authorization === 'public' ? [] : WITH_KEY),
     // What DELETE brings is looked at too, and refused.
     ...(method === 'GET' ? [] : body instanceof ByteContent ? WITH_BYTES : WITH_BODY),
+    ...(Object.values(answers).some(staysOpen) ? WITH_STREAM : []),
     ...(method === 'POST' ? WITH_IDEMPOTENCY_KEY : []),
     ...(ifMatch === 'required' ? (['precondition_required'] as const) : []),
     ...errors,
   ])
+}
+
+function staysOpen({ events, schema }: Payload): boolean {
+  return events !== null || schema instanceof ByteContent
 }
 
 /** One answer per status, naming the codes that have it. */

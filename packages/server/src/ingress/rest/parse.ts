@@ -3,7 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import { fieldProblems, HoldfastError, MAXIMUM_PROBLEMS, problemSentence } from '@holdfast/protocol'
 import type { FieldProblem } from '@holdfast/protocol'
 import { z } from 'zod'
 
@@ -34,9 +34,54 @@ function isList(schema: z.ZodType, name: string): boolean {
 }
 
 function checked<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const problems = problemsInLarge(schema, value, [])
+  if (problems.length > 0) throw refusal(problems)
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw refusal(fieldProblems(parsed.error))
+}
+
+/** A schema looks at every member before it reports a problem. So large objects and lists are checked member by member first. */
+const LARGE_MEMBERS = 100
+
+/** The first problems of members of large objects and lists, as far as the schema says what they are. */
+function problemsInLarge(schema: z.ZodType, value: unknown, path: readonly string[]): readonly FieldProblem[] {
+  const inner = unwrapped(schema)
+  if (typeof value !== 'object' || value === null) return []
+  if (inner instanceof z.ZodObject) {
+    for (const [name, member] of Object.entries(inner.shape)) {
+      const given: unknown = Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined
+      const problems = member instanceof z.ZodType ? problemsInLarge(member, given, [...path, name]) : []
+      if (problems.length > 0) return problems
+    }
+    return []
+  }
+  const element: unknown =
+    inner instanceof z.ZodArray && Array.isArray(value)
+      ? inner.element
+      : inner instanceof z.ZodRecord && !Array.isArray(value)
+        ? inner.valueType
+        : null
+  const members = Object.entries(value)
+  if (!(element instanceof z.ZodType) || members.length <= LARGE_MEMBERS) return []
+  const names = inner instanceof z.ZodRecord && inner.keyType instanceof z.ZodType ? inner.keyType : null
+  const problems: FieldProblem[] = []
+  for (const [name, member] of members) {
+    const tries = [names?.safeParse(name), element.safeParse(member)]
+    for (const { error } of tries.filter((tried) => tried !== undefined))
+      for (const { field, problem } of error === undefined ? [] : fieldProblems(error))
+        problems.push({ field: [...path, name, ...(field === '' ? [] : [field])].join('.'), problem })
+    if (problems.length >= MAXIMUM_PROBLEMS) break
+  }
+  return problems.slice(0, MAXIMUM_PROBLEMS)
+}
+
+/** Without what only says that it may be left out, or what it then is. */
+function unwrapped(schema: z.ZodType): unknown {
+  let inner: unknown = schema
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault || inner instanceof z.ZodPipe)
+    inner = inner instanceof z.ZodPipe ? inner.in : inner.unwrap()
+  return inner
 }
 
 function refusal(problems: readonly FieldProblem[]): HoldfastError {

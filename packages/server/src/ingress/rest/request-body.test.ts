@@ -60,7 +60,7 @@ test('whoever stops sending is sent away after a minute', async () => {
   const outcomes = [
     codeOf(readAll(requestOf(silent()))),
     codeOf(readAll(requestOf(silent(), SMALL))),
-    codeOf(readBody(requestOf(silent()))),
+    codeOf(readBody(requestOf(silent()), 10)),
   ]
   await vi.advanceTimersByTimeAsync(59_000)
   await expect(Promise.race([...outcomes, Promise.resolve('waits')])).resolves.toBe('waits')

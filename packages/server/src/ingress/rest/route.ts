@@ -61,8 +61,10 @@ export interface Visit {
   problemOf(error: unknown): ProblemDocument
   /** Asks again whether the key is still good, for answers that go on for long. */
   recheck(): Promise<void>
-  /** To be told of an answer that goes on; gives what is to be called at its end. */
+  /** Counts an answer that stays open until the returned function is called. Throws `capacity_exhausted` or `server_busy`. */
   readonly streamOpened?: () => () => void
+  /** Reserves weight for a body that the route reads itself. Throws `capacity_exhausted` or `server_busy`. */
+  readonly reserve?: (bytes: number) => void
 }
 
 /** What is known of somebody who came in. */
@@ -99,6 +101,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends B
   readonly errors: readonly ErrorCode[]
   /** Whether the version is taken from If-Match; without a word, a request that has the header is refused. */
   readonly ifMatch?: 'optional' | 'required'
+  /** Values in objects and lists that a body may have, where it is other than for most routes. */
+  readonly maximumMembers?: number
   /** Doing it twice is doing it once, so a request whose server died may simply be made again. */
   readonly isRepeatable?: boolean
 }

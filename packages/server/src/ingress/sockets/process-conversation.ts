@@ -10,12 +10,11 @@ import { AttachOrder, isHoldfastError } from '@holdfast/protocol'
 import type { AttachMessage, AttachMode } from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
 import type { AttachedProcess } from '../../sessions/processes/attaching.ts'
-import { parseBody } from '../rest/parse.ts'
 import { backlogs } from './backlog.ts'
 import { CLOSE_FAILED, CLOSE_GOING_AWAY, CLOSE_NORMAL, CLOSE_POLICY } from './close-codes.ts'
 import { processFrames } from './process-frames.ts'
 import type { Conversation, Knock } from './socket-row.ts'
-import { bytesOf, socketTalk } from './socket-talk.ts'
+import { bytesOf, parseOrder, socketTalk } from './socket-talk.ts'
 import type { SocketTalk } from './socket-talk.ts'
 
 /** On their way to one client. */
@@ -64,7 +63,7 @@ function converse(socket: WebSocket, talk: SocketTalk<AttachMessage>, attached: 
   }
 
   async function obey(text: string): Promise<void> {
-    const order = parseBody(AttachOrder, text)
+    const order = parseOrder(AttachOrder, text)
     if (order.type === 'signal') return attached.signal(order.signal)
     // After everything that was written before it.
     typing.add(0, () => attached.write(Buffer.alloc(0), true, signal).catch(unlessOver))

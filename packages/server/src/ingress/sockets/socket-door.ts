@@ -17,6 +17,7 @@ import { randomId } from '../../home/random-id.ts'
 import type { SessionReads } from '../../sessions/session-reads.ts'
 import { unobserved } from '../../telemetry/observations.ts'
 import type { RequestObserver } from '../../telemetry/observations.ts'
+import { ownerOf, workBudget } from '../pipeline/work-budget.ts'
 import type { DoorNeeds } from '../rest/door.ts'
 import { entering } from '../rest/entering.ts'
 import type { EnteringNeeds, Knock } from '../rest/entering.ts'
@@ -25,6 +26,7 @@ import { answersTold } from '../rest/request-observation.ts'
 import type { RequestFacts } from '../rest/request-observation.ts'
 import { earlyBytes } from './early-bytes.ts'
 import type { EarlyBytes } from './early-bytes.ts'
+import { countReceived } from './received-bytes.ts'
 import { checkHandshake, readProtocols } from './handshake.ts'
 import { createOpenSockets } from './open-sockets.ts'
 import { refuseUpgrade } from './refusal.ts'
@@ -35,7 +37,7 @@ const MAX_PAYLOAD_BYTES = 1_048_576
 const PING_EVERY_MS = 20_000
 const RECHECK_EVERY_MS = 15_000
 
-export interface SocketDoorNeeds extends EnteringNeeds, Pick<DoorNeeds, 'checkHost' | 'allowedOrigins' | 'log'> {
+export interface SocketDoorNeeds extends EnteringNeeds, Pick<DoorNeeds, 'checkHost' | 'allowedOrigins' | 'log' | 'budget'> {
   readonly rows: readonly SocketRow[]
   readonly reads: Pick<SessionReads, 'open'>
   readonly observer?: RequestObserver
@@ -51,7 +53,7 @@ export interface SocketDoor {
 
 /** Throws when a row of the table breaks its rules. */
 export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
-  const { rows, reads, checkHost, allowedOrigins, log, observer = unobserved } = needs
+  const { rows, reads, checkHost, allowedOrigins, log, observer = unobserved, budget = workBudget() } = needs
   const { pingEveryMs = PING_EVERY_MS, recheckEveryMs = RECHECK_EVERY_MS } = needs
   const { enter, comeIn } = entering(needs)
   const tell = answersTold(observer, log)
@@ -74,16 +76,25 @@ export function socketDoor(needs: SocketDoorNeeds): SocketDoor {
     facts.route = row.path
     checkHandshake(request, handshake, row.protocol)
     const problemOf = (error: unknown) => loggedProblem(error, facts.requestId, log)
-    const conversation = await row.prepare({ params, query: searchParams }, { ...entered, signal: early.left, problemOf })
-    const socket = upgraded(request, early, row)
-    if (socket === null) {
+    const owner = ownerOf(entered.principal)
+    const release = budget.begin(owner).openStream()
+    const opened = async () => {
+      const conversation = await row.prepare({ params, query: searchParams }, { ...entered, signal: early.left, problemOf })
+      const socket = upgraded(request, early, row)
+      if (socket !== null) return { socket, conversation }
       conversation.abandon()
       throw new HoldfastError('request_cancelled', 'the caller left before its socket was open')
     }
+    const { socket, conversation } = await opened().catch((error: unknown) => {
+      release()
+      throw error
+    })
+    socket.once('close', release)
     open.attend(socket, conversation, async () => {
       const { caller } = await enter(knock)
       await reads.open(caller, row.authorization, params['id'] ?? '')
     })
+    countReceived(socket, early.connection, () => budget.begin(owner))
   }
 
   /** `null`: the client has left meanwhile. */

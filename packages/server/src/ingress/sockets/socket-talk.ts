@@ -5,9 +5,11 @@
  *
  * Nobody is told twice, and one who has left is not told at all.
  */
-import { isHoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ProblemDocument } from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
+import type { z } from 'zod'
+import { parseBody } from '../rest/parse.ts'
 import { CLOSE_FAILED } from './close-codes.ts'
 import type { Knock } from './socket-row.ts'
 
@@ -81,6 +83,16 @@ export function socketTalk<Message extends { readonly type: string }>(
       if (!isHoldfastError(reason, 'execution_ended')) fail(reason, CLOSE_FAILED)
     },
   }
+}
+
+/** More than any order needs, and quickly parsed whatever it is. */
+const MAXIMUM_ORDER_CHARACTERS = 4_096
+
+/** What a client wants of the program. Throws `invalid_request`. */
+export function parseOrder<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  if (text.length > MAXIMUM_ORDER_CHARACTERS)
+    throw new HoldfastError('invalid_request', `the message has ${text.length} characters: at most ${MAXIMUM_ORDER_CHARACTERS}`)
+  return parseBody(schema, text)
 }
 
 export function bytesOf(data: RawData): Buffer {

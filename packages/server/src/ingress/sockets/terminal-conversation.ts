@@ -12,11 +12,10 @@ import { isHoldfastError, TerminalOrder } from '@holdfast/protocol'
 import type { HoldfastError, TerminalMessage } from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
 import type { Terminal } from '../../sessions/terminals.ts'
-import { parseBody } from '../rest/parse.ts'
 import { backlogs } from './backlog.ts'
 import { CLOSE_FAILED, CLOSE_GOING_AWAY, CLOSE_NORMAL, CLOSE_POLICY } from './close-codes.ts'
 import type { Conversation, Knock } from './socket-row.ts'
-import { bytesOf, socketTalk } from './socket-talk.ts'
+import { bytesOf, parseOrder, socketTalk } from './socket-talk.ts'
 import { showOutput } from './terminal-output.ts'
 
 /** For what was typed before a detach; a program that does not read does not keep its client. */
@@ -58,7 +57,7 @@ function terminalTalk(socket: WebSocket, seen: () => void, problemOf: Knock['pro
   }
 
   async function obey(text: string): Promise<void> {
-    const order = parseBody(TerminalOrder, text)
+    const order = parseOrder(TerminalOrder, text)
     if (order.type === 'resize') await terminal.resize({ cols: order.cols, rows: order.rows }, signal)
     else if (order.type === 'signal') await terminal.signal(order.signal)
     else await detach()

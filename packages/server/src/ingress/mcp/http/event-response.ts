@@ -20,10 +20,11 @@ export interface EventResponseNeeds {
 }
 
 export function eventResponse({ outbox, visit, keepAliveMs, headers = {}, replaced, recheck, onEnd }: EventResponseNeeds): Response {
+  // First: nothing is left over when it is refused.
+  const streamClosed = visit.streamOpened?.()
   const left = new AbortController()
   const signal = AbortSignal.any([visit.signal, left.signal, ...(replaced === undefined ? [] : [replaced])])
   const encoder = new TextEncoder()
-  const streamClosed = visit.streamOpened?.()
   const breathing = setInterval(() => {
     outbox.breathe()
     visit

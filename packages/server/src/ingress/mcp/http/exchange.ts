@@ -3,9 +3,11 @@
  *
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  */
+import { isHoldfastError } from '@holdfast/protocol'
 import type { DirectAnswer } from '../../direct-door.ts'
 import { answerText, INTERNAL_ERROR } from '../../../mcp/share/message.ts'
 import type { Reply, RpcId } from '../../../mcp/share/message.ts'
+import { errorReply } from './error-reply.ts'
 import { eventResponse } from './event-response.ts'
 import type { GatewayTarget, GatewayVisit } from './gateway-visit.ts'
 import { whileAllowed } from '../../rest/while-allowed.ts'
@@ -63,19 +65,29 @@ function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: Excha
   const allowed = canStream ? { signal: visit.signal, release: () => {} } : whileAllowed(visit)
   allowed.signal.addEventListener('abort', onLeft, { once: true })
   if (allowed.signal.aborted) onLeft()
-  const impatience = canStream ? setTimeout(() => void streaming(), limits.patienceMs) : undefined
+  const impatience = canStream ? setTimeout(() => void mayStream(), limits.patienceMs) : undefined
 
   function streaming(): Outbox {
     if (outbox !== null) return outbox
     clearTimeout(impatience)
     const opened = newOutbox()
-    outbox = opened
     const onEnd = () => {
       opened.discard()
       onLeft()
     }
-    answered.resolve(eventResponse({ outbox, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd }))
-    return outbox
+    answered.resolve(eventResponse({ outbox: opened, visit, keepAliveMs: limits.keepAliveMs, headers, onEnd }))
+    outbox = opened
+    return opened
+  }
+
+  /** `null`: the caller has too many open streams, and waits for the answer without one. */
+  function mayStream(): Outbox | null {
+    try {
+      return canStream ? streaming() : null
+    } catch (error) {
+      if (isHoldfastError(error)) return null
+      throw error
+    }
   }
 
   return {
@@ -83,17 +95,30 @@ function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: Excha
     left: left.signal,
     leave: onLeft,
     canStream,
-    tell: (text) => canStream && streaming().tell(text),
+    tell: (text) => mayStream()?.tell(text) === true,
     answer(reply, status = 200) {
       clearTimeout(impatience)
       allowed.release()
       allowed.signal.removeEventListener('abort', onLeft)
       onAnswer()
-      const text = textOf(id, reply)
+      const text = affordable(textOf(id, reply), id, visit)
       if (outbox === null) return answered.resolve(jsonAnswer(text, status, visit.requestId, headers))
       outbox.say(text)
       outbox.end()
     },
+  }
+}
+
+/** An answer stays in memory until its client has read it. */
+const LARGE_CHARACTERS = 65_536
+
+function affordable(text: string, id: RpcId, visit: GatewayVisit): string {
+  if (text.length <= LARGE_CHARACTERS) return text
+  try {
+    visit.reserve(text.length)
+    return text
+  } catch (error) {
+    return answerText(id, errorReply(visit, error))
   }
 }
 

@@ -4,13 +4,16 @@
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  */
 import type { SharedServer } from '../../../mcp/share/shared-server.ts'
+import type { JsonBody } from '../../direct-body.ts'
+import type { Reserve } from '../../rest/request-body.ts'
 import type { Visit } from '../../rest/route.ts'
 import type { ToolRules } from './tool-rules.ts'
 
 export interface GatewayVisit extends Pick<Visit, 'requestId' | 'signal' | 'header' | 'problemOf' | 'recheck' | 'streamOpened'> {
   readonly method: 'POST' | 'GET' | 'DELETE'
-  /** Throws `payload_too_large`. */
-  wholeBody(limitBytes: number): Promise<Buffer>
+  /** Throws `payload_too_large`, and what `reserve` does. */
+  jsonBody(limitBytes: number): Promise<JsonBody>
+  readonly reserve: Reserve
 }
 
 export interface OpenedServer {

@@ -81,8 +81,9 @@ export function legacyDoor({ sessions, openExchange, keepAliveMs }: LegacyDoorNe
     const { era } = await server.initialized
     const client = session.clientOf(opened)
     const call = (given: JsonObject | undefined) => callServer(client, tools, { method, params: given }, options)
+    const remembered = { level: params?.['level'], uri: params?.['uri'] }
     const reply = await (era === 'modern' ? withInputs(call, params, options) : call(params))
-    session.settled(method, params ?? {}, reply)
+    session.settled(method, remembered, reply)
     return era === 'modern' ? asBefore(reply) : reply
   }
 

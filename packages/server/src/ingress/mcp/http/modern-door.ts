@@ -47,7 +47,7 @@ export function modernDoor({ listenStreams, openExchange }: ModernDoorNeeds): Mo
     const handshake = await server.initialized
     if (method === 'server/discover') return filled(method, discovered(handshake), handshake)
     const { identity, params: plain } = unenveloped(params)
-    if (method === 'tools/call') declared.check(server, plain, visit.header)
+    if (method === 'tools/call') await declared.check(server, plain, visit.header)
     const client = server.connect({
       ...identity,
       onNotification(notification) {

@@ -13,11 +13,11 @@ const inputSchema = {
   },
 }
 
-function outcome(given: object, headers: Record<string, string>, name = 'tool'): string {
+async function outcome(given: object, headers: Record<string, string>, name = 'tool'): Promise<string> {
   const declared = createParamHeaders()
   declared.learn(server, { tools: [{ name: 'tool', inputSchema }, { name: 'plain' }, 1] })
   try {
-    declared.check(server, { name, arguments: given }, (header) => headers[header])
+    await declared.check(server, { name, arguments: given }, (header) => headers[header])
     return 'fine'
   } catch (error) {
     return error instanceof Error ? error.message : 'thrown'
@@ -25,19 +25,19 @@ function outcome(given: object, headers: Record<string, string>, name = 'tool'):
 }
 
 describe('headers for arguments', () => {
-  test('must be there and say the same, plainly or encoded', () => {
-    expect(outcome({ region: 'eu' }, { 'mcp-param-region': 'eu' })).toBe('fine')
-    expect(outcome({ region: 'é' }, { 'mcp-param-region': `=?base64?${Buffer.from('é').toString('base64')}?=` })).toBe('fine')
-    expect(outcome({ deep: { count: 42 } }, { 'mcp-param-count': '42.0' })).toBe('fine')
-    expect(outcome({ region: 'eu' }, {})).toContain('absent')
-    expect(outcome({ region: 'eu' }, { 'mcp-param-region': 'us' })).toContain('is not region of the body')
-    expect(outcome({ region: 'eu' }, { 'mcp-param-region': '=?base64?!?=' })).toContain('base64')
-    expect(outcome({ deep: { count: 42 } }, { 'mcp-param-count': '43' })).toContain('is not deep.count of the body')
+  test('must be there and say the same, plainly or encoded', async () => {
+    expect(await outcome({ region: 'eu' }, { 'mcp-param-region': 'eu' })).toBe('fine')
+    expect(await outcome({ region: 'é' }, { 'mcp-param-region': `=?base64?${Buffer.from('é').toString('base64')}?=` })).toBe('fine')
+    expect(await outcome({ deep: { count: 42 } }, { 'mcp-param-count': '42.0' })).toBe('fine')
+    expect(await outcome({ region: 'eu' }, {})).toContain('absent')
+    expect(await outcome({ region: 'eu' }, { 'mcp-param-region': 'us' })).toContain('is not region of the body')
+    expect(await outcome({ region: 'eu' }, { 'mcp-param-region': '=?base64?!?=' })).toContain('base64')
+    expect(await outcome({ deep: { count: 42 } }, { 'mcp-param-count': '43' })).toContain('is not deep.count of the body')
   })
 
-  test('are not asked for what is not given, not declared, or has no one place', () => {
-    expect(outcome({ other: 'x', list: ['y'], deep: null }, {})).toBe('fine')
-    expect(outcome({ region: 'eu' }, {}, 'plain')).toBe('fine')
+  test('are not asked for what is not given, not declared, or has no one place', async () => {
+    expect(await outcome({ other: 'x', list: ['y'], deep: null }, {})).toBe('fine')
+    expect(await outcome({ region: 'eu' }, {}, 'plain')).toBe('fine')
   })
 
   test('are taken out of a schema, and nothing else of it', () => {

@@ -5,6 +5,8 @@
  *
  * Which ones is declared in the tool's schema, and learned from the lists of tools that pass: who calls has seen one.
  */
+import { scanInTurns } from '../../../mcp/share/json-scan.ts'
+import { LargeJson, largeObject } from '../../../mcp/share/large-json.ts'
 import { isObject } from '../../../mcp/share/message.ts'
 import type { JsonObject } from '../../../mcp/share/message.ts'
 import { decodedHeader } from './header-value.ts'
@@ -19,7 +21,7 @@ interface Declaration {
 export interface ParamHeaders {
   learn(server: object, result: JsonObject): void
   /** Throws `ParamHeaderMismatch`. */
-  check(server: object, params: JsonObject, header: (name: string) => string | undefined): void
+  check(server: object, params: JsonObject, header: (name: string) => string | undefined): Promise<void>
 }
 
 /** Stays within this door, which knows how to refuse. */
@@ -49,11 +51,21 @@ export function createParamHeaders(): ParamHeaders {
       }
       known.set(server, ofServer)
     },
-    check(server, { name, arguments: given }, header) {
+    async check(server, { name, arguments: given }, header) {
       const declarations = typeof name === 'string' ? known.get(server)?.get(name) : undefined
-      for (const declaration of declarations ?? []) checkOne(declaration, given, header)
+      if (declarations === undefined) return
+      const members = given instanceof LargeJson ? await membersOf(given) : given
+      for (const declaration of declarations) checkOne(declaration, members, header)
     },
   }
+}
+
+/** What is left unparsed in there is refused by `checkOne`. */
+async function membersOf({ text }: LargeJson): Promise<unknown> {
+  const bytes = Buffer.from(text)
+  const members = largeObject(bytes, await scanInTurns(bytes))
+  if (members === null) throw new ParamHeaderMismatch(mismatch('(none)', 'the arguments are too large to be compared with headers'))
+  return members
 }
 
 /** The schema of a tool without these declarations, for a door that does not check them: who reads none sends none. */
@@ -76,7 +88,12 @@ function* declarationsIn(schema: unknown, path: readonly string[]): Generator<De
 }
 
 function checkOne({ path, header: name }: Declaration, given: unknown, header: (name: string) => string | undefined): void {
-  const value = path.reduce<unknown>((node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined), given)
+  const value = path.reduce<unknown>(
+    (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : node instanceof LargeJson ? node : undefined),
+    given,
+  )
+  if (value instanceof LargeJson)
+    throw new ParamHeaderMismatch(mismatch('(none)', `${path.join('.')} is too large to be compared with a header`))
   if (typeof value !== 'string' && typeof value !== 'boolean' && !Number.isSafeInteger(value)) return
   const full = `Mcp-Param-${name}`
   const said = header(full.toLowerCase())

@@ -6,8 +6,11 @@
 import { classifyInboundRequest, isJsonContentType, PROTOCOL_VERSION_META_KEY } from '@modelcontextprotocol/server'
 import { MODERN_VERSION } from '../../../mcp/share/envelope.ts'
 import { parseJson } from '../../../mcp/share/exact-json.ts'
+import { isLarge, LargeJson, largeObject } from '../../../mcp/share/large-json.ts'
 import { isId, isObject, messageOf, metaOf } from '../../../mcp/share/message.ts'
 import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../../mcp/share/message.ts'
+import type { JsonBody } from '../../direct-body.ts'
+import { parsedWeight } from '../../pipeline/work-budget.ts'
 import type { GatewayVisit } from './gateway-visit.ts'
 import type { Refusal } from './json-answer.ts'
 import type { GatewayLimits } from './limits.ts'
@@ -31,14 +34,18 @@ export async function readMessage(visit: GatewayVisit, { bodyBytes, firstBytes }
   const { header } = visit
   if (!isJsonContentType(header('content-type') ?? null))
     return refused({ status: 415, code: INVALID_REQUEST, message: 'Content-Type: must be application/json' })
-  const text = (await visit.wholeBody(bodyBytes)).toString('utf8')
-  const value = jsonOf(text)
+  const body = await visit.jsonBody(bodyBytes)
+  const { length } = body.bytes
+  const value = valueOf(body, visit)
   if (value === undefined) return refused({ status: 400, code: PARSE_ERROR, message: 'the body is not JSON' })
   if (Array.isArray(value))
     return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is a batch; send one message at a time' })
   const message = messageOf(value)
   if (message === null) return refused({ status: 400, code: INVALID_REQUEST, message: 'the body is no JSON-RPC message' }, idOf(value))
-  if (message.kind === 'request' && REMEMBERED.has(message.method) && text.length > firstBytes)
+  // It is read and changed on the way, so it is never text.
+  if (message.kind !== 'answer' && message.params?.['_meta'] instanceof LargeJson)
+    return refused({ status: 400, code: INVALID_REQUEST, message: 'params._meta is too large' }, idOf(value))
+  if (message.kind === 'request' && REMEMBERED.has(message.method) && length > firstBytes)
     return refused({ status: 400, code: INVALID_REQUEST, message: `${message.method} has at most ${firstBytes} characters` }, message.id)
   if (isOfBefore(message, header('mcp-protocol-version'))) return { kind: 'legacy', message }
   const outcome = classifyInboundRequest({
@@ -74,9 +81,16 @@ function isOfBefore(message: RpcMessage, version: string | undefined): boolean {
   return message.kind === 'answer' || !Object.hasOwn(metaOf(message.params), PROTOCOL_VERSION_META_KEY)
 }
 
-function jsonOf(text: string): unknown {
+/** What is too large to be parsed keeps its large members as text. `undefined`: it is not JSON. */
+function valueOf({ bytes, scan }: JsonBody, { reserve }: GatewayVisit): unknown {
+  if (scan !== null && isLarge(scan)) {
+    // A batch is refused; what it holds does not matter.
+    if (scan.problem !== null) return undefined
+    return scan.isObject ? largeObject(bytes, scan) : []
+  }
+  reserve(parsedWeight(0, scan?.members ?? bytes.length / 3))
   try {
-    return parseJson(text)
+    return parseJson(bytes.toString('utf8'))
   } catch {
     return undefined
   }

@@ -5,10 +5,12 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
-import { isTooDeep } from '../../../mcp/share/exact-json.ts'
-import { wholeBody } from '../../rest/request-body.ts'
+import { checkWeight, wholeBody } from '../../rest/request-body.ts'
+import type { Reserve } from '../../rest/request-body.ts'
 
 export const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
+/** The library's schemas look at every member. */
+const MAXIMUM_MEMBERS = 10_000
 
 const Cancelled = z.object({
   method: z.literal('notifications/cancelled'),
@@ -17,9 +19,11 @@ const Cancelled = z.object({
 const Named = z.object({ method: z.string() })
 const Request = z.object({ id: z.union([z.string(), z.int()]) })
 
-/** Throws `payload_too_large`. */
-export async function readMessage(body: AsyncIterable<Uint8Array>): Promise<string> {
-  return (await wholeBody(body, MESSAGE_LIMIT_BYTES)).toString('utf8')
+/** Weighed and reserved. Throws `payload_too_large`, `invalid_request` where it is nested too deep, and what `reserve` does. */
+export async function readMessage(body: AsyncIterable<Uint8Array>, reserve: Reserve = () => {}): Promise<string> {
+  const bytes = await wholeBody(body, MESSAGE_LIMIT_BYTES, reserve)
+  await checkWeight(bytes, MAXIMUM_MEMBERS, reserve)
+  return bytes.toString('utf8')
 }
 
 export interface Understood {
@@ -42,8 +46,6 @@ export function understand(text: string): Understood {
 }
 
 function parsed(text: string): unknown {
-  // Millions of nested arrays would keep everybody waiting, here and in the library.
-  if (isTooDeep(text)) throw new HoldfastError('invalid_request', 'the message is nested too deep')
   try {
     return JSON.parse(text)
   } catch {

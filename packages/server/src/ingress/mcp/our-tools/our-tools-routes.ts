@@ -79,7 +79,7 @@ export function ourToolsRoutes(needs: OurToolsRoutesNeeds): readonly Route[] {
       errors: ['payload_too_large'],
       async handle(call) {
         const { query: conversation, body, principal, caller, requestId, recheck, problemOf } = call
-        const text = await readMessage(body)
+        const text = await readMessage(body, call.reserve)
         const { method, id, cancels } = understand(text)
         // The library would refuse for want of room, and a client would come back.
         if (method === 'subscriptions/listen' && id !== null) return responseOf(refuse(call, NOTHING_TO_TELL, id))
@@ -89,7 +89,9 @@ export function ourToolsRoutes(needs: OurToolsRoutesNeeds): readonly Route[] {
           ...{ principal, caller, conversation, requestId, recheck, problemOf },
           underWay: (asked: string | number) => calls.begin(client, asked),
         }
-        const response = await answerTo(text, method, call, visit)
+        // What was sent is kept by the library until the call is over, and counts for so long.
+        const closed = method === 'tools/call' ? call.streamOpened?.() : undefined
+        const response = untilRead(await answerTo(text, method, call, visit).catch(closing(closed)), closed)
         response.headers.set('cache-control', 'no-store')
         response.headers.set('x-accel-buffering', 'no')
         response.headers.set('x-request-id', call.requestId)
@@ -98,6 +100,40 @@ export function ourToolsRoutes(needs: OurToolsRoutesNeeds): readonly Route[] {
       },
     }),
   ]
+}
+
+function closing(closed: (() => void) | undefined): (error: unknown) => never {
+  return (error) => {
+    closed?.()
+    throw error
+  }
+}
+
+/** The same answer; `closed` is called when its body has ended, or nobody reads it any more. */
+function untilRead(response: Response, closed: (() => void) | undefined): Response {
+  const { body } = response
+  if (closed === undefined) return response
+  if (body === null) {
+    closed()
+    return response
+  }
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader()
+  const held = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read().catch(closing(closed))
+        if (!done) return controller.enqueue(value)
+        closed()
+        controller.close()
+      },
+      async cancel(reason) {
+        closed()
+        await reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(held, { status: response.status, headers: response.headers })
 }
 
 function responseOf({ status, headers, text }: WholeAnswer): Response {

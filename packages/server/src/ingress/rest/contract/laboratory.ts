@@ -28,6 +28,7 @@ import type { Store } from '../../../store/store.ts'
 import { jsonLog } from '../../../telemetry/log.ts'
 import { createMetrics } from '../../../telemetry/metrics/metrics.ts'
 import { untraced } from '../../../telemetry/tracing.ts'
+import { workBudget } from '../../pipeline/work-budget.ts'
 import { previewMaker } from '../../preview/make-preview.ts'
 import { previewAddresses } from '../../preview/preview-address.ts'
 import { ByteContent } from '../byte-content.ts'
@@ -111,7 +112,8 @@ export async function openLaboratory(
       clock,
       log,
     }),
-    admit: rateLimit({ rate: config.rates.requests, clock }),
+    admit: rateLimit({ rate: config.rates.requests, serviceRate: config.rates.services, clock }),
+    budget: workBudget(config.inFlight),
     clientAddress: clientAddresses(config.trustedProxies),
     allowedOrigins: new Set(config.allowedOrigins),
     callerOf: plane.callerOf,

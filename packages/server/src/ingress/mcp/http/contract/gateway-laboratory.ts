@@ -17,6 +17,10 @@ import type { Caller } from '../../../../sessions/caller.ts'
 import { jsonLog } from '../../../../telemetry/log.ts'
 import { listen } from '../../../http-listener.ts'
 import type { DoorNeeds } from '../../../rest/door.ts'
+import { WORK_LIMITS } from '../../../pipeline/limits.ts'
+import type { WorkLimits } from '../../../pipeline/limits.ts'
+import { workBudget } from '../../../pipeline/work-budget.ts'
+import type { WorkBudget } from '../../../pipeline/work-budget.ts'
 import { mcpGatewayServer } from '../../gateway-server.ts'
 import { mcpGateway } from '../../gateway.ts'
 import type { McpGateway } from '../../gateway.ts'
@@ -27,6 +31,7 @@ export interface Laboratory extends AsyncDisposable {
   readonly url: string
   readonly gateway: McpGateway
   /** The one that runs now. */
+  readonly budget: WorkBudget
   readonly server: SharedServer
   readonly starts: number
 }
@@ -38,6 +43,7 @@ export interface LaboratoryOptions {
   readonly recheck?: () => Promise<void>
   readonly share?: Partial<ShareNeeds>
   readonly limits?: Partial<GatewayLimits>
+  readonly work?: Partial<WorkLimits>
 }
 
 export const KEY = 'key-of-one'
@@ -50,6 +56,7 @@ export async function openLaboratory({
   recheck,
   share,
   limits = {},
+  work = {},
 }: LaboratoryOptions = {}): Promise<Laboratory> {
   const log = jsonLog('error')
   let server: SharedServer | null = null
@@ -65,8 +72,10 @@ export async function openLaboratory({
   }
   const running = () => (server === null || server.isOver ? (server = start()) : server)
   const gateway = mcpGateway({ clock: Date.now, newId: () => randomId('mcp'), limits })
+  const budget = workBudget({ ...WORK_LIMITS, ...work })
   const served = mcpGatewayServer({
     ...door(log),
+    budget,
     gateway,
     async targetOf({ server: name, principal }) {
       if (name !== 'everything') throw new HoldfastError('not_found', `there is no MCP server ${name}`)
@@ -90,6 +99,7 @@ export async function openLaboratory({
   return {
     url: `http://127.0.0.1:${listener.port}/mcp/everything`,
     gateway,
+    budget,
     get server() {
       return running()
     },
