@@ -15,6 +15,7 @@ const PARTS = {
   load: 'test/load/run.ts',
   places: 'test/places/run.ts',
   'store-faults': 'test/chaos/store-faults/run.ts',
+  'in-flight': 'test/in-flight/run.ts',
   upgrade: 'test/upgrade/run.ts',
 }
 
