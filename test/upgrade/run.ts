@@ -201,10 +201,13 @@ async function verify(url: string, admin: string, before: Awaited<ReturnType<typ
     assert.ok(itemsOf(hooks).some(({ id }) => id === before.webhook.id))
     assert.equal((await asAdmin('POST', '/v1/audit/verify', {}))['problems'], 0)
   })
-  await check('no sandbox is left when all sessions are cancelled', async () => {
-    for (const { id } of itemsOf(await asAdmin('GET', '/v1/sessions'))) await asAdmin('POST', `/v1/sessions/${id}/cancel`)
-    await until('the last sandbox', async () => (itemsOf(await asAdmin('GET', '/v1/sandboxes')).length === 0 ? true : undefined))
-  })
+  await check('no sandbox is left when all sessions are cancelled', () => cancelAll(url, admin))
+}
+
+async function cancelAll(url: string, admin: string): Promise<void> {
+  const asAdmin = client(url, admin)
+  for (const { id } of itemsOf(await asAdmin('GET', '/v1/sessions'))) await asAdmin('POST', `/v1/sessions/${id}/cancel`)
+  await until('the last sandbox', async () => (itemsOf(await asAdmin('GET', '/v1/sandboxes')).length === 0 ? true : undefined))
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-upgrade-'))
@@ -225,7 +228,10 @@ try {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error))
   process.exitCode = 1
 } finally {
-  if (server?.child.exitCode === null) await end(server, home, 'SIGTERM')
+  if (server?.child.exitCode === null) {
+    await cancelAll(server.url, readFileSync(join(home, 'admin.key'), 'utf8').trim())
+    await end(server, home, 'SIGTERM')
+  }
   execFileSync('git', ['worktree', 'remove', '--force', oldTree], { cwd: ROOT, stdio: 'ignore' })
   rmSync(directory, { recursive: true, force: true })
 }

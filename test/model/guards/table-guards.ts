@@ -55,7 +55,7 @@ export const TABLE_GUARDS: readonly Guard[] = [
   ]),
   ...guardsOf('store/tables/executions.ts', 'unit', [
     [`COALESCE(cancel_at, ?) WHERE id = ? AND status = 'running'`, `COALESCE(cancel_at, ?) WHERE id = ?`],
-    [`WHERE session_id = ? AND status <> 'running'\``, `WHERE session_id = ?\``],
+    [`WHERE session_id = ? AND status <> 'running' ORDER BY`, `WHERE session_id = ? ORDER BY`],
     [`WHERE session_id = ? AND status <> 'running' AND id IN`, `WHERE session_id = ? AND id IN`],
     [`WHERE id = ? AND session_id = ? AND tenant_id = ?`, `WHERE id = ? AND session_id = ? AND ? <> ''`],
     [`WHERE id = ? AND session_id = ? AND tenant_id = ?`, `WHERE id = ? AND ? <> '' AND tenant_id = ?`],
