@@ -1,10 +1,11 @@
 /** Every session of a root server is a user of its own on the host, and inside it is who it always was. */
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
+import { eventually } from '../../../../test/servers/eventually.ts'
 import { openGround } from '../../../../test/servers/ground.ts'
 import type { Ground } from '../../../../test/servers/ground.ts'
 import { personOf } from '../../../../test/servers/person.ts'
@@ -114,7 +115,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind !== 'p
           expect({ stdout, stderr }).toEqual({ stdout: `${SHARED}\n`, stderr: '' })
           expect([ownerOf(source, 'made'), ownerOf(filesOf(session.id), 'own')]).toEqual([SHARED, SHARED])
           await server.sessions.steering.release(alice.caller, session.id)
-          await expect.poll(() => server.sandboxes()).toEqual([])
+          await eventually(() => server.sandboxes()).toEqual([])
         } finally {
           execFileSync('umount', [source])
         }
@@ -125,7 +126,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind !== 'p
       const { session } = await alice.sh('a', 'mkdir -m 0 closed; echo kept > note')
       await server.sessions.steering.release(alice.caller, session.id)
       await server.sessions.sweep()
-      await expect.poll(() => lstatSync(filesOf(session.id), { throwIfNoEntry: false })).toBeUndefined()
+      await eventually(() => existsSync(filesOf(session.id))).toBe(false)
     })
   })
 }
