@@ -16,6 +16,7 @@ const PARTS = {
   places: 'test/places/run.ts',
   'store-faults': 'test/chaos/store-faults/run.ts',
   'in-flight': 'test/in-flight/run.ts',
+  followers: 'test/load/followers/run.ts',
   upgrade: 'test/upgrade/run.ts',
 }
 

@@ -7,8 +7,8 @@
  */
 import { SessionEventsPage, SessionEventsQuery, TenantEventsPage, TenantEventsQuery } from '@holdfast/protocol'
 import type { SessionEvent } from '@holdfast/protocol'
-import type { EventReader, EventStart } from '../../sessions/events/read-events.ts'
-import { followedStream, wantsEvents } from './event-stream.ts'
+import type { EventReader, EventStart, FollowedEvents } from '../../sessions/events/read-events.ts'
+import { encodeEvent, followedStream, wantsEvents } from './event-stream.ts'
 import { lastEventId, lastEventNumber } from './last-event.ts'
 import { OneId } from './paths.ts'
 import { json, route } from './route.ts'
@@ -36,11 +36,7 @@ export function eventRoutes({ events }: { readonly events: EventReader }): reado
         }
         const after = lastEventNumber(call) ?? call.query.after
         await events.readSession(visibility, id, after, 1)
-        return relay(
-          call,
-          (signal) => events.followSession(visibility, id, after, signal),
-          ({ seq }) => seq,
-        )
+        return relay(call, (signal) => events.followSession(visibility, id, after, signal), bySeq)
       },
     }),
     route({
@@ -60,11 +56,7 @@ export function eventRoutes({ events }: { readonly events: EventReader }): reado
         }
         const start = startOf(lastEventId(call) ?? after)
         await events.readTenant(visibility, start, 1)
-        return relay(
-          call,
-          (signal) => events.followTenant(visibility, start, signal),
-          ({ id }) => id,
-        )
+        return relay(call, (signal) => events.followTenant(visibility, start, signal), byId)
       },
     }),
   ]
@@ -75,12 +67,26 @@ function startOf(after: string | undefined): EventStart {
   return after === 'now' ? 'now' : { after }
 }
 
-function relay(
-  visit: Visit,
-  follow: (signal: AbortSignal) => AsyncIterable<SessionEvent>,
-  cursorOf: (event: SessionEvent) => string | number,
-): Response {
+type Encode = (event: SessionEvent) => Uint8Array
+
+/** Followers share the objects of events, so each event is encoded once for all of them. */
+function encodedOnce(cursorOf: (event: SessionEvent) => string | number): Encode {
+  const known = new WeakMap<SessionEvent, Uint8Array>()
+  return (event) => {
+    const bytes = known.get(event) ?? encodeEvent({ id: cursorOf(event), event: event.type, data: event })
+    known.set(event, bytes)
+    return bytes
+  }
+}
+
+const bySeq = encodedOnce(({ seq }) => seq)
+const byId = encodedOnce(({ id }) => id)
+
+function relay(visit: Visit, follow: (signal: AbortSignal) => FollowedEvents, encode: Encode): Response {
   return followedStream(visit, async (stream, signal) => {
-    for await (const event of follow(signal)) await stream.send({ id: cursorOf(event), event: event.type, data: event })
+    for await (const [first, ...rest] of follow(signal).pages()) {
+      if (first === undefined) continue
+      await stream.sendEncoded(rest.length === 0 ? encode(first) : Buffer.concat([first, ...rest].map(encode)))
+    }
   })
 }

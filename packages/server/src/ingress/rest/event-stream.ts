@@ -24,7 +24,16 @@ export interface EventStream {
   readonly left: AbortSignal
   /** Resolves when the reader can take more. Writing to a reader who left is no error. */
   send(event: ServerSentEvent): Promise<void>
+  /** The same for events that are encoded already, see `encodeEvent`. */
+  sendEncoded(bytes: Uint8Array): Promise<void>
   end(): Promise<void>
+}
+
+const encoder = new TextEncoder()
+const KEEP_ALIVE = encoder.encode(': still here\n\n')
+
+export function encodeEvent({ id, event, data }: ServerSentEvent): Uint8Array {
+  return encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 }
 
 export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'requestId' | 'streamOpened'>): EventStream {
@@ -32,11 +41,10 @@ export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'reques
   const streamClosed = streamOpened?.()
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const writer = writable.getWriter()
-  const encoder = new TextEncoder()
   const left = new AbortController()
   writer.closed.catch(() => left.abort())
-  const write = (text: string) => writer.write(encoder.encode(text)).catch(() => {})
-  const keepAlive = setInterval(() => void write(': still here\n\n'), KEEP_ALIVE_MS)
+  const write = (bytes: Uint8Array) => writer.write(bytes).catch(() => {})
+  const keepAlive = setInterval(() => void write(KEEP_ALIVE), KEEP_ALIVE_MS)
   let isOver = false
   const finish = () => {
     clearInterval(keepAlive)
@@ -47,7 +55,8 @@ export function openEventStream({ requestId, streamOpened }: Pick<Visit, 'reques
   return {
     response: new Response(readable, { headers: headersOf(requestId) }),
     left: left.signal,
-    send: ({ id, event, data }) => write(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`),
+    send: (event) => write(encodeEvent(event)),
+    sendEncoded: write,
     end() {
       finish()
       return writer.close().catch(() => {})

@@ -1,10 +1,7 @@
 /**
- * Goes on with new events as they come: read a page, hand it out, wait to be woken.
+ * Reads new events as they are committed: read a page, hand it out, wait to be woken.
  *
- * ingress → access → policy → [sessions] → sandboxes → guest → result
- *
- * Holds one page at most, so that a slow reader costs no more than a quick one. Events of other servers on the same database ring no
- * bell here: `pollMs` bounds how late they are seen.
+ * Holds one page at most. Events of other servers on the same database wake nobody here: `pollMs` bounds how late they are seen.
  */
 import type { EventListeners } from './event-listeners.ts'
 
@@ -21,8 +18,8 @@ export interface FollowOptions<E> {
   next(): Promise<{ readonly events: readonly E[]; readonly isMore: boolean }>
 }
 
-/** Ends when the signal is aborted. */
-export async function* follow<E>({ listeners, topic, pollMs, signal, next }: FollowOptions<E>): AsyncGenerator<E, void, void> {
+/** Gives pages that have events. Ends when the signal is aborted. */
+export async function* follow<E>({ listeners, topic, pollMs, signal, next }: FollowOptions<E>): AsyncGenerator<readonly E[], void, void> {
   let hasRung = false
   let ring = () => {}
   const end = listeners.listen(topic, () => {
@@ -34,10 +31,8 @@ export async function* follow<E>({ listeners, topic, pollMs, signal, next }: Fol
     while (!signal.aborted) {
       hasRung = false
       const { events, isMore } = await next()
-      for (const event of events) {
-        if (signal.aborted) return
-        yield event
-      }
+      if (signal.aborted) return
+      if (events.length > 0) yield events
       if (events.length > 0 || hasRung) waitMs = SHORTEST_WAIT_MS
       if (isMore || hasRung) continue
       await wait(pollMs === null ? null : Math.min(waitMs, pollMs))

@@ -58,6 +58,17 @@ export interface PlacedEvent extends EventRow {
 /** Before every event. */
 export const FIRST_PLACE: EventPlace = { xact: '0', position: 0 }
 
+/** Who owns the session of an event now; `null` when the session's record is gone. */
+export interface EventOwner {
+  readonly owner: string | null
+  readonly ownerGroup: string | null
+}
+
+export interface SessionEvents extends EventOwner {
+  readonly events: readonly EventRow[]
+  readonly lastSeq: number
+}
+
 /** The events of one session after a sequence number, and its last number; `null` when the session is not visible. */
 export async function eventsOfSession(
   sql: Sql,
@@ -65,13 +76,23 @@ export async function eventsOfSession(
   sessionId: string,
   after: number,
   limit: number,
-): Promise<{ readonly events: readonly EventRow[]; readonly lastSeq: number } | null> {
+): Promise<SessionEvents | null> {
   const seen = visibleSessions(visible)
-  const session = await sql.get(`SELECT event_seq FROM sessions WHERE id = ? AND ${seen.text}`, sessionId, ...seen.values)
+  const session = await sql.get(
+    `SELECT event_seq, owner, owner_group FROM sessions WHERE id = ? AND ${seen.text}`,
+    sessionId,
+    ...seen.values,
+  )
   if (session === undefined) return null
   const text = 'SELECT * FROM events WHERE session_id = ? AND tenant_id = ? AND seq > ? ORDER BY seq LIMIT ?'
   const rows = await sql.all(text, sessionId, visible.tenantId, after, limit)
-  return { events: rows.map(eventOf), lastSeq: new RowReader('sessions', session).number('event_seq') }
+  const read = new RowReader('sessions', session)
+  return {
+    events: rows.map(eventOf),
+    lastSeq: read.number('event_seq'),
+    owner: read.text('owner'),
+    ownerGroup: read.textOrNull('owner_group'),
+  }
 }
 
 /** The visible events of a tenant after a place, in order; of these types only, if any are named. */
@@ -91,6 +112,32 @@ export async function eventsOfTenant(
     ...[...seen.values, ...order.valuesOf(after), ...types, limit],
   )
   return rows.map(placedEventOf)
+}
+
+/** All events of a tenant after a place, in order, each with the owner of its session. */
+export async function ownedEventsOfTenant(
+  sql: Sql,
+  tenantId: string,
+  after: EventPlace,
+  limit: number,
+): Promise<readonly (PlacedEvent & EventOwner)[]> {
+  const order = ORDER[sql.dialect]
+  const rows = await sql.all(
+    `SELECT *, ${order.xact} AS place_xact, (SELECT owner FROM sessions WHERE id = session_id) AS owner,
+      (SELECT owner_group FROM sessions WHERE id = session_id) AS owner_group
+      FROM events WHERE tenant_id = ? AND ${order.isAfter} AND ${order.isSettled} ORDER BY ${order.ascending} LIMIT ?`,
+    ...[tenantId, ...order.valuesOf(after), limit],
+  )
+  return rows.map((row) => {
+    const read = new RowReader('events', row)
+    return { ...placedEventOf(row), owner: read.textOrNull('owner'), ownerGroup: read.textOrNull('owner_group') }
+  })
+}
+
+/** Whether the first place comes after the second. Transaction numbers are decimal without leading zeros. */
+export function isLaterPlace(place: EventPlace, other: EventPlace): boolean {
+  if (place.xact === other.xact) return place.position > other.position
+  return place.xact.length === other.xact.length ? place.xact > other.xact : place.xact.length > other.xact.length
 }
 
 /** The last event of a tenant that a reader may have come to. */
