@@ -92,10 +92,10 @@ async function isWholeElsewhere(sql: Sql, row: AuditRow, searchStep: number): Pr
 async function findHash(sql: Sql, { chain, previous }: AuditRow, searchStep: number): Promise<number | null> {
   let after: number | null = null
   for (;;) {
+    await setImmediate()
     const step: HashSearch = await seqOfHash(sql, chain, previous, after, searchStep)
     if (step.found !== null || step.next === null) return step.found
     after = step.next
-    await setImmediate()
   }
 }
 

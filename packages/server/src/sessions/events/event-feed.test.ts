@@ -158,5 +158,5 @@ test('the event loop turns between groups of followers that are woken', async ()
   )
   isOver = true
   expect(woken).toBe(1_000)
-  expect(most).toBeLessThanOrEqual(32)
+  expect(most).toBeLessThanOrEqual(64)
 })

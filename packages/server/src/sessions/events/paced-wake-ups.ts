@@ -5,10 +5,10 @@
  */
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 
-const GROUP = 16
+const GROUP = 32
 /** Of the time that a group took. */
-const PAUSE_FACTOR = 3
-const MAX_PAUSE_MS = 25
+const PAUSE_FACTOR = 2
+const MAX_PAUSE_MS = 10
 
 export interface PacedWakeUps {
   /** Resolves when all have been called and the pause after them is over. */
