@@ -46,8 +46,8 @@ export interface TestServer {
   readonly logged: readonly string[]
   /** The names of its sandboxes, as its backend has them. */
   sandboxes(): Promise<readonly string[]>
-  /** As the process would end it. Safe to call twice. */
-  close(): Promise<void>
+  /** As the process would end it. Safe to call twice. `drainMs`: how long attended commands are waited for. */
+  close(drainMs?: number): Promise<void>
 }
 
 const DRAIN_MS = 10_000
@@ -91,8 +91,8 @@ export async function openTestServer(
   const plane = await openSessionPlane({ config, home, store, chosen, openBackend: changed(registry.open), url, clock, log, mcpRetryMs })
 
   let ending: Promise<void> | null = null
-  const end = async () => {
-    await plane.close(DRAIN_MS)
+  const end = async (drainMs: number) => {
+    await plane.close(drainMs)
     await registry.close()
     await store.close()
     lock.release()
@@ -108,6 +108,6 @@ export async function openTestServer(
     orphansDestroyed: orphans.destroyed,
     logged,
     sandboxes: async () => (await chosen.backend.list()).map(({ name }) => name).toSorted(),
-    close: () => (ending ??= end()),
+    close: (drainMs = DRAIN_MS) => (ending ??= end(drainMs)),
   }
 }

@@ -177,6 +177,7 @@ async function start(
     key: plane.keyFor('idempotency'),
     clock: Date.now,
     kept: plane.sessions.kept,
+    serverId,
   })
   const rest = restApp({
     ...entrance,

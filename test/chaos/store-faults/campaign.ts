@@ -27,6 +27,8 @@ export interface FaultReport {
   readonly stillRunning: number
   /** Records whose end is not the one that their caller was given. */
   readonly wrong: number
+  /** Commands whose caller has an answer and that have no record: a PostgreSQL that is killed may lose its last commits. */
+  readonly missing: number
 }
 
 export interface CampaignOptions {
@@ -46,7 +48,7 @@ export async function runCampaign(
     subject.useHome(server.home)
     const reports: FaultReport[] = []
     for (const [fault, { rounds: planned, inflict }] of Object.entries(subject.faults)) {
-      const total = { commands: 0, refused: 0, slowestMs: 0, stillRunning: 0, wrong: 0 }
+      const total = { commands: 0, refused: 0, slowestMs: 0, stillRunning: 0, wrong: 0, missing: 0 }
       const wanted = Math.min(planned, rounds ?? planned)
       for (let round = 0; round < wanted; round += 1) {
         const callers = startCallers(server)
@@ -54,14 +56,15 @@ export async function runCampaign(
         await inflict(round)
         const healedAt = performance.now()
         const { commands, refused, ends } = await callers.stop()
-        const { running, wrong } = await settled(subject, ends)
-        for (const line of wrong) say(`${subject.name} ${fault}: ${line}`)
+        const { running, wrong, missing } = await settled(subject, ends)
+        for (const line of [...wrong, ...missing]) say(`${subject.name} ${fault}: ${line}`)
         const tookMs = Math.round(performance.now() - healedAt)
         total.commands += commands
         total.refused += refused
         total.slowestMs = Math.max(total.slowestMs, tookMs)
         total.stillRunning += running
         total.wrong += wrong.length
+        total.missing += missing.length
         say(`${subject.name} ${fault} ${round + 1}/${wanted}: ${commands} commands, ${refused} refused, all stored after ${tookMs} ms`)
       }
       reports.push({ subject: subject.name, fault, rounds: wanted, ...total })
@@ -72,9 +75,10 @@ export async function runCampaign(
 
 /** What is not as promised, in words. */
 export function complaintsOf(reports: readonly FaultReport[]): readonly string[] {
-  return reports.flatMap(({ subject, fault, stillRunning, wrong, commands, slowestMs }) => [
+  return reports.flatMap(({ subject, fault, stillRunning, wrong, missing, commands, slowestMs }) => [
     ...(stillRunning === 0 ? [] : [`${subject} ${fault}: ${stillRunning} records say running for something that ended`]),
     ...(wrong === 0 ? [] : [`${subject} ${fault}: ${wrong} records have another end than their caller was given`]),
+    ...(missing === 0 || fault === 'killed -9' ? [] : [`${subject} ${fault}: ${missing} commands have no record`]),
     ...(commands > 0 ? [] : [`${subject} ${fault}: no command ran`]),
     ...(slowestMs <= STORED_WITHIN_MS + CALLERS_END_MS ? [] : [`${subject} ${fault}: it took ${slowestMs} ms until all ends were stored`]),
   ])
@@ -162,13 +166,13 @@ async function settled(subject: FaultySubject, ends: ReadonlyMap<string, GivenEn
     const running = records.filter(({ status }) => status === 'running')
     if (running.length === 0 || performance.now() >= until) {
       const byId = new Map(records.map((record) => [record.id, record]))
+      const missing = [...ends.keys()].filter((id) => !byId.has(id)).map((id) => `${id} has no record`)
       const wrong = [...ends].flatMap(([id, { status, exitCode }]) => {
         const record = byId.get(id)
-        if (record?.status === status && record.exitCode === exitCode) return []
-        const stored = record === undefined ? 'has no record' : `is recorded as ${record.status} ${record.exitCode}`
-        return [`${id} ended with ${status} ${exitCode} and ${stored}`]
+        if (record === undefined || (record.status === status && record.exitCode === exitCode)) return []
+        return [`${id} ended with ${status} ${exitCode} and is recorded as ${record.status} ${record.exitCode}`]
       })
-      return { running: running.length, wrong }
+      return { running: running.length, wrong, missing }
     }
     await delay(100)
   }

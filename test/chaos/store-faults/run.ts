@@ -25,10 +25,10 @@ const subjects: Readonly<Record<string, () => Promise<FaultySubject | null>>> = 
 function table(reports: readonly FaultReport[]): string {
   const row = (...cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
   return [
-    row('database', 'fault', 'rounds', 'commands', 'refused', 'still running', 'wrong end', 'slowest ms'),
-    row(...Array.from({ length: 8 }, () => '---')),
-    ...reports.map(({ subject, fault, rounds, commands, refused, stillRunning, wrong, slowestMs }) =>
-      row(subject, fault, rounds, commands, refused, stillRunning, wrong, slowestMs),
+    row('database', 'fault', 'rounds', 'commands', 'refused', 'still running', 'wrong end', 'no record', 'slowest ms'),
+    row(...Array.from({ length: 9 }, () => '---')),
+    ...reports.map(({ subject, fault, rounds, commands, refused, stillRunning, wrong, missing, slowestMs }) =>
+      row(subject, fault, rounds, commands, refused, stillRunning, wrong, missing, slowestMs),
     ),
   ].join('\n')
 }

@@ -290,7 +290,7 @@ export const SETTINGS = {
   'sessions.terminal_grace_seconds': {
     schema: seconds,
     fallback: 30,
-    help: 'A terminal whose client vanished without detaching waits so long for it to come back, then ends.',
+    help: 'A terminal whose client disconnected without detaching waits so long for it to come back, then ends. So does an attended command after a restart.',
   },
   'sessions.on_stop': {
     schema: z.enum(['keep', 'suspend'], { error: 'must be keep or suspend' }),

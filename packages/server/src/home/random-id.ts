@@ -19,6 +19,11 @@ export function randomId(prefix: string): string {
   return `${prefix}_${id}`
 }
 
+/** The same for the same bytes, of which there are at least 16; as hard to guess as they are. */
+export function derivedId(prefix: string, bytes: Uint8Array): string {
+  return `${prefix}_${Array.from(bytes.subarray(0, LENGTH), (byte) => ALPHABET.charAt(byte % ALPHABET.length)).join('')}`
+}
+
 /** Each is given once. */
 function nextByte(): number {
   if (used === pool.length) {

@@ -11,8 +11,11 @@ export interface Attendance {
   during<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
   /** Serves one who goes on with work that is waited for, such as typing into it: taken also while the server stops. */
   along<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
-  /** Refuses new callers and waits for the present ones; after `patienceMs` they are ended. Resolves when there are none. */
-  stop(patienceMs: number): Promise<void>
+  /**
+   * Refuses new callers and waits for the present ones; after `patienceMs` their signals fire, with the reason `server_stopping` when
+   * what they wait for is to run on. Resolves when there are none.
+   */
+  stop(patienceMs: number, isLeftRunning?: boolean): Promise<void>
 }
 
 export function createAttendance(): Attendance {
@@ -42,12 +45,13 @@ export function createAttendance(): Attendance {
       return serve(signal, work)
     },
     along: serve,
-    async stop(patienceMs) {
+    async stop(patienceMs, isLeftRunning = false) {
       isStopping = true
       if (count === 0) return
       const empty = Promise.withResolvers<void>()
       onEmpty = empty.resolve
-      const timer = setTimeout(() => patience.abort(), patienceMs)
+      const reason = isLeftRunning ? new HoldfastError('server_stopping', 'the server is stopping') : undefined
+      const timer = setTimeout(() => patience.abort(reason), patienceMs)
       await empty.promise
       clearTimeout(timer)
     },
@@ -57,7 +61,7 @@ export function createAttendance(): Attendance {
 /** `AbortSignal.any` keeps every request's signal reachable from the long-lived one until it is collected; this lets go at once. */
 function eitherSignal(request: AbortSignal, server: AbortSignal): { readonly signal: AbortSignal; release(): void } {
   const either = new AbortController()
-  const abort = () => either.abort()
+  const abort = () => either.abort(request.aborted ? request.reason : server.reason)
   if (request.aborted || server.aborted) abort()
   request.addEventListener('abort', abort, { once: true })
   server.addEventListener('abort', abort, { once: true })

@@ -7,9 +7,11 @@ import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { SessionView } from '@holdfast/protocol'
 import type { OutputChunk } from '../guest/inside.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { findExecution, listExecutions, storedOutput } from '../store/tables/executions.ts'
+import type { AttendedBy } from '../store/tables/execution-input.ts'
+import { findExecution, listExecutions, sessionOfExecution, storedOutput } from '../store/tables/executions.ts'
 import type { ExecutionRow } from '../store/tables/executions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
+import type { AbandonedExecutions, Attendant } from './abandoned-executions.ts'
 import type { Caller } from './caller.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import { checkCommand } from './executions/command.ts'
@@ -39,6 +41,8 @@ export interface RunRequest {
   readonly expectedIncarnation?: number | undefined
   /** Somebody is at its terminal from the start. */
   readonly isAttended?: boolean | undefined
+  /** The id of its execution, where the request can be repeated after a crash; left out, a new one. */
+  readonly executionId?: string | undefined
   /** Reads a named process that is left to run, from its first byte; a promise is back-pressure on it. */
   readonly onOutput?: OnChunk | undefined
   /** Written in the transaction that writes its record; what it throws keeps it from being started. */
@@ -54,8 +58,13 @@ export interface Started {
 }
 
 export interface Running {
-  /** Starts the command and hands it to `attend`. When `signal` fires, before or after the start, its whole process tree is killed. */
+  /**
+   * Starts the command and hands it to `attend`. When `signal` fires, before or after the start, its whole process tree is killed; unless
+   * the server stops, whose next start waits for the caller to come back.
+   */
   run<T>(caller: Caller, target: Target, request: RunRequest, signal: AbortSignal, attend: (started: Started) => Promise<T>): Promise<T>
+  /** Goes on with one that an earlier server started for the same request, from its first byte. `null`: it was never started. */
+  resume<T>(caller: Caller, executionId: string, signal: AbortSignal, attend: (started: Started) => Promise<T>): Promise<T | null>
   /** Starts it and leaves it running; its output is kept for readers. */
   start(
     caller: Caller,
@@ -87,13 +96,14 @@ export interface RunningNeeds {
   readonly lease: ServerLease
   readonly outputDirectory: string
   readonly workspaceQuota: Pick<WorkspaceQuota, 'admit'>
+  readonly abandoned: Pick<AbandonedExecutions, 'visit'>
 }
 
 /** A session may be suspended or lost between being ready and being used. */
 const MAX_STARTS = 4
 
 export function createRunning(needs: RunningNeeds): Running {
-  const { store, reads, getOrCreate, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota } = needs
+  const { store, reads, getOrCreate, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota, abandoned } = needs
 
   async function sessionOf(caller: Caller, target: Target, signal: AbortSignal): Promise<SessionRow> {
     if ('id' in target) return reads.open(caller, 'exec', target.id)
@@ -102,7 +112,13 @@ export function createRunning(needs: RunningNeeds): Running {
     return session
   }
 
-  async function begin(caller: Caller, target: Target, request: RunRequest, signal: AbortSignal): Promise<StartedExecution> {
+  async function begin(
+    caller: Caller,
+    target: Target,
+    request: RunRequest,
+    attendedBy: AttendedBy,
+    signal: AbortSignal,
+  ): Promise<StartedExecution> {
     checkCommand(request.command)
     let session = await sessionOf(caller, target, signal)
     for (let start = 1; ; start += 1) {
@@ -117,7 +133,8 @@ export function createRunning(needs: RunningNeeds): Running {
           actor: caller.actor,
           inhabitant: inhabitantOf(ready.session),
           expectedIncarnation: request.expectedIncarnation,
-          isAttended: request.isAttended,
+          attendedBy,
+          id: request.executionId,
           alongside: request.alongside,
         })
       } catch (error) {
@@ -134,13 +151,37 @@ export function createRunning(needs: RunningNeeds): Running {
     return { session, row }
   }
 
+  async function readToEnd(
+    caller: Caller,
+    sessionId: string,
+    id: string,
+    onChunk: (chunk: OutputChunk) => void | Promise<void>,
+    signal: AbortSignal,
+  ): Promise<CommandEnd> {
+    const running = executions.running(id)
+    const { session, row } = await executionOf(caller, 'exec', sessionId, id)
+    if (running === undefined && row.status === 'running') {
+      await lease.claimOn(session)
+      throw new HoldfastError('session_unavailable', 'the sandbox of this execution does not answer at the moment')
+    }
+    const blob = running === undefined ? await store.read((sql) => storedOutput(sql, id)) : null
+    const stored = openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq })
+    const pages = running === undefined ? [await stored.read(0)] : running.log.follow(0, signal)
+    for await (const { chunks } of pages) for (const chunk of chunks) await onChunk(chunk)
+    if (signal.aborted) throw new HoldfastError('request_cancelled', 'the caller left before the command ended')
+    return running === undefined ? row : running.finished
+  }
+
   return {
     async run(caller, target, request, signal, attend) {
-      const started = await begin(caller, target, request, signal)
+      const started = await begin(caller, target, request, 'caller', signal)
       let running: RunningExecution | null = null
       let view = viewOf(started.session)
+      const left = Promise.withResolvers<never>()
+      left.promise.catch(() => undefined)
       const cancel = () => {
         running ??= started.follow()
+        if (isHoldfastError(signal.reason, 'server_stopping')) return left.reject(leftRunning(started))
         void cancelling.one(running, running.live, 0).catch(() => undefined)
       }
       if (signal.aborted) cancel()
@@ -153,7 +194,7 @@ export function createRunning(needs: RunningNeeds): Running {
           },
           async finish(onChunk) {
             running ??= started.follow(onChunk)
-            const end = await running.finished
+            const end = await Promise.race([running.finished, left.promise])
             if (end.status === 'workspace_full') view = { ...view, notice: FULL_NOTICE }
             return end
           },
@@ -165,11 +206,31 @@ export function createRunning(needs: RunningNeeds): Running {
       }
     },
     async start(caller, target, request, signal) {
-      const started = await begin(caller, target, request, signal)
+      const started = await begin(caller, target, request, request.isAttended === true ? 'client' : 'nobody', signal)
       started.follow(request.onOutput)
       return { executionId: started.id, session: viewOf(started.session) }
     },
-    get: async (caller, sessionId, id) => (await executionOf(caller, 'read', sessionId, id)).row,
+    async resume(caller, id, signal, attend) {
+      const sessionId = await store.read((sql) => sessionOfExecution(sql, caller.visibility.tenantId, id))
+      if (sessionId === null) return null
+      const { session } = await executionOf(caller, 'exec', sessionId, id)
+      const attendant = abandoned.visit(id)
+      try {
+        return await attend({
+          executionId: id,
+          session: viewOf(session),
+          finish: (onChunk) => readToEnd(caller, sessionId, id, onChunk, signal),
+        })
+      } finally {
+        await attendant?.leave('gone')
+      }
+    },
+    async get(caller, sessionId, id) {
+      const { row } = await executionOf(caller, 'read', sessionId, id)
+      // Who asks how it is has come back for it.
+      await abandoned.visit(id)?.leave('gone')
+      return row
+    },
     async list(caller, sessionId, after, limit) {
       const session = await reads.open(caller, 'read', sessionId)
       return store.read((sql) => listExecutions(sql, session.tenantId, session.id, after, limit))
@@ -177,7 +238,7 @@ export function createRunning(needs: RunningNeeds): Running {
     async output(caller, sessionId, id) {
       const { session, row } = await executionOf(caller, 'read-output', sessionId, id)
       const running = executions.running(id)
-      if (running !== undefined) return running.log
+      if (running !== undefined) return attendedLog(running.log, () => abandoned.visit(id))
       const blob = await store.read((sql) => storedOutput(sql, id))
       // What is not in the store is on its host, if anywhere.
       if (blob === null) await lease.claimOn(session)
@@ -189,6 +250,37 @@ export function createRunning(needs: RunningNeeds): Running {
       const live = (await readiness.reach(session)) ?? fleet.get(row.sandboxId)
       return cancelling.one(row, live, graceMs)
     },
+  }
+}
+
+/** The caller can come back for it with the ids, or with its Idempotency-Key. */
+function leftRunning({ id, session }: StartedExecution): HoldfastError {
+  const message = 'the server stops; the command runs on, and is cancelled unless its caller comes back for it after the next start'
+  return new HoldfastError('server_stopping', message, { session_id: session.id, execution_id: id })
+}
+
+/** Who follows the output of an execution attends it for as long. */
+function attendedLog(log: OutputLog, visit: () => Attendant | null): OutputLog {
+  return {
+    get seq() {
+      return log.seq
+    },
+    get isClosed() {
+      return log.isClosed
+    },
+    append: (chunk) => log.append(chunk),
+    skipTo: (seq) => log.skipTo(seq),
+    async *follow(after, signal) {
+      const attendant = visit()
+      try {
+        yield* log.follow(after, signal)
+      } finally {
+        await attendant?.leave('gone')
+      }
+    },
+    read: (after, limitBytes) => log.read(after, limitBytes),
+    close: () => log.close(),
+    remove: () => log.remove(),
   }
 }
 

@@ -15,7 +15,7 @@ import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import { errorText } from '../telemetry/log.ts'
 import type { Log } from '../telemetry/log.ts'
 import { unobserved } from '../telemetry/observations.ts'
-import { createAbandonedTerminals } from './abandoned-terminals.ts'
+import { createAbandonedExecutions } from './abandoned-executions.ts'
 import { createActivity } from './activity.ts'
 import type { Activity } from './activity.ts'
 import { createAttendance } from './attendance.ts'
@@ -224,8 +224,25 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     observer,
   )
   const steering = createSteering({ reads, changes, readiness, cancelling, checkWish })
+  const abandoned = createAbandonedExecutions({
+    ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
+  })
   const running = observedRunning(
-    createRunning({ store, reads, getOrCreate: getting, readiness, executions, cancelling, fleet, lease, outputDirectory, workspaceQuota }),
+    createRunning({
+      ...{
+        store,
+        reads,
+        getOrCreate: getting,
+        readiness,
+        executions,
+        cancelling,
+        fleet,
+        lease,
+        outputDirectory,
+        workspaceQuota,
+        abandoned,
+      },
+    }),
     observer,
   )
   const retention = createRetention(kept.rules, log)
@@ -239,6 +256,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     ...interaction,
     run: (caller, target, request, signal, attend) =>
       attended.during(signal, (ended) => running.run(caller, target, request, ended, attend)),
+    resume: (caller, id, signal, attend) => attended.during(signal, (ended) => running.resume(caller, id, ended, attend)),
     start: (caller, target, request, signal) => attended.during(signal, (ended) => running.start(caller, target, request, ended)),
     input: (caller, session, id, input, signal) => attended.along(signal, (ended) => interaction.input(caller, session, id, input, ended)),
   }
@@ -252,9 +270,6 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     openLines: linesOpener(outputs),
   })
   const keeper = createProcessKeeper({ store, retries, sealing, reads, running: commands, serverId, outputDirectory, clock, log })
-  const abandoned = createAbandonedTerminals({
-    ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
-  })
   const terminals = createTerminals({ store, reads, executions, lease, activity, running: commands, abandoned })
 
   function keepOutput(tenantId: string, bytes: number, endedAt: number): void {
@@ -348,7 +363,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     async close(drainMs) {
       abandoned.stop()
       keeper.stop()
-      await attended.stop(drainMs)
+      await attended.stop(drainMs, onStop === 'keep')
       await sweep.stop()
       await retention.stop()
       await kept.refresh().catch((error: unknown) => log.warn('kept-not-counted', { error: errorText(error) }))

@@ -12,7 +12,7 @@ import type { TerminalSize } from '../guest/inside.ts'
 import { signalNumber } from '../guest/signals.ts'
 import { inputOf as storedInput, isAttended } from '../store/tables/execution-input.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
-import type { AbandonedTerminals, Attendant } from './abandoned-terminals.ts'
+import type { AbandonedExecutions, Attendant } from './abandoned-executions.ts'
 import type { Activity } from './activity.ts'
 import type { Caller } from './caller.ts'
 import type { Executions, RunningExecution } from './executions/executions.ts'
@@ -66,7 +66,7 @@ export interface TerminalsNeeds extends InteractionNeeds {
   readonly reads: SessionReads
   readonly running: Pick<Running, 'start' | 'output' | 'get'>
   readonly executions: Executions
-  readonly abandoned: AbandonedTerminals
+  readonly abandoned: AbandonedExecutions
   readonly activity: Pick<Activity, 'note'>
 }
 

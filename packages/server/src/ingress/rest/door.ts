@@ -25,7 +25,7 @@ import { cors } from './cors.ts'
 import { entering } from './entering.ts'
 import type { EnteringNeeds, Knock } from './entering.ts'
 import { wantsEvents } from './event-stream.ts'
-import type { Idempotency } from './idempotency.ts'
+import type { Claim, Idempotency } from './idempotency.ts'
 import { loggedProblem, problemReply } from './problems.ts'
 import { byteBody, NO_BYTES, readBody } from './request-body.ts'
 import { observedRequests } from './request-observation.ts'
@@ -122,14 +122,14 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
       content: [named.params, [...named.query], ifMatch ?? null, prepared.body],
       isRepeatable: route.isRepeatable === true,
     }
-    const { reply, isRepeated } = await idempotency.once(request, () => settled(prepared, visit))
+    const { reply, isRepeated } = await idempotency.once(request, (claim) => settled(prepared, visit, claim))
     return responseOf(isRepeated ? { ...reply, headers: { ...reply.headers, 'idempotency-replayed': 'true' } } : reply, requestId, work)
   }
 
   /** Failures too are answers that can be repeated. */
-  async function settled(prepared: Prepared, visit: Visit) {
+  async function settled(prepared: Prepared, visit: Visit, claim: Claim) {
     try {
-      const reply = await performed(prepared, visit)
+      const reply = await performed(prepared, visit, claim)
       if (reply instanceof Response) throw new TypeError('a stream cannot be repeated')
       return reply
     } catch (error) {
@@ -207,9 +207,9 @@ function heldBody(bytes: Buffer, work: Work): ReadableStream<Uint8Array> {
   )
 }
 
-async function performed({ perform }: Prepared, { signal }: Visit): Promise<Reply | Response> {
+async function performed({ perform }: Prepared, { signal }: Visit, claim?: Claim): Promise<Reply | Response> {
   try {
-    return await perform()
+    return await perform(claim)
   } catch (error) {
     throw unlessLeft(error, signal)
   }

@@ -59,7 +59,9 @@ function open({ requests, failures, proxies = [], origins = [] }: Setting = {}) 
     clientAddress: clientAddresses(proxies),
     checkHost: hostCheck('127.0.0.1'),
     allowedOrigins: new Set(origins),
-    idempotency: { once: async (_request, perform) => ({ reply: await perform(), isRepeated: false }) },
+    idempotency: {
+      once: async (_request, perform) => ({ reply: await perform({ executionId: 'exe_claimed', isTakenOver: false }), isRepeated: false }),
+    },
     log,
   })
   const send = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}, peer = '198.51.100.7') => {

@@ -31,7 +31,7 @@ interface Script {
 function door(script: Script = {}) {
   const calls: { target: Target; request: RunRequest; owner: string }[] = []
   const lines: string[] = []
-  const commands: Pick<Running, 'run'> = {
+  const commands: Pick<Running, 'run' | 'resume'> = {
     async run(caller, target, request, _signal, attend) {
       calls.push({ target, request, owner: caller.owner })
       if (script.failure !== undefined) throw script.failure
@@ -41,6 +41,7 @@ function door(script: Script = {}) {
         finish: (onChunk) => play(script, onChunk),
       })
     },
+    resume: async () => null,
   }
   const app = restDoor({
     routes: [
@@ -57,7 +58,9 @@ function door(script: Script = {}) {
     clientAddress: clientAddresses([]),
     checkHost: hostCheck('127.0.0.1'),
     allowedOrigins: new Set(),
-    idempotency: { once: async (_request, perform) => ({ reply: await perform(), isRepeated: false }) },
+    idempotency: {
+      once: async (_request, perform) => ({ reply: await perform({ executionId: 'exe_claimed', isTakenOver: false }), isRepeated: false }),
+    },
     log: jsonLog('debug', (line) => lines.push(line)),
   })
   const send = (path: string, init: Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> } = {}) =>

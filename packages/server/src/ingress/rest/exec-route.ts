@@ -16,7 +16,7 @@ import { CREATE_ERRORS, keyOf, wishOf } from './session-requests.ts'
 import type { KeyNeeds } from './session-requests.ts'
 
 export interface ExecNeeds extends KeyNeeds {
-  readonly commands: Pick<Running, 'run'>
+  readonly commands: Pick<Running, 'run' | 'resume'>
 }
 
 export function execRoutes({ commands, ...needs }: ExecNeeds): readonly Route[] {
@@ -31,11 +31,18 @@ export function execRoutes({ commands, ...needs }: ExecNeeds): readonly Route[] 
         200: json('ExecResult', ExecResult, 'What it printed and how it ended', 'started, then stdout and stderr, then exit or error'),
       },
       errors: [...CREATE_ERRORS, ...START_ERRORS],
+      // Its execution has the id of its claim, so a command is never started twice for one key.
+      isRepeatable: true,
       async handle(call) {
-        const { body } = call
+        const { body, claim } = call
         if (!wantsEvents(call)) checkPlain(body)
+        const resumed = claim?.isTakenOver ? await commands.resume(call.caller, claim.executionId, call.signal, captured) : null
+        if (resumed !== null) return { status: 200, body: resumed }
         const usualTimeoutMs = body.timeout_ms === undefined ? DEFAULT_TIMEOUT_MS : undefined
-        const request = { command: commandOf(body), usualTimeoutMs, expectedIncarnation: body.expected_incarnation }
+        const request = {
+          ...{ command: commandOf(body), usualTimeoutMs, expectedIncarnation: body.expected_incarnation },
+          executionId: claim?.executionId,
+        }
         const run = <T>(attend: (started: Started) => Promise<T>) =>
           commands.run(call.caller, targetOf(body, needs), request, call.signal, attend)
         return wantsEvents(call) ? executionEvents(run, call, body.encoding) : { status: 200, body: await run(captured) }

@@ -4,7 +4,8 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  *
  * A key belongs to the one who sent it and to one route. It is claimed before anything is done, and its claim is kept alive while
- * that is under way; so after the death of a server the next one knows that nobody is at it any more, and says so. What was
+ * that is under way; so after the death of a server the next one knows that nobody is at it any more. The id of an execution
+ * follows from the claim, so a request that is taken over finds the command that its first server started. What was
  * answered is kept for a day, sealed: some answers show a secret. A failure that says "retry after a delay" is not kept.
  * A large answer is kept shortened (`kept-answer.ts`).
  */
@@ -14,7 +15,7 @@ import { gunzip, gzip } from 'node:zlib'
 import { ERRORS, HoldfastError } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import { z } from 'zod'
-import { randomId } from '../../home/random-id.ts'
+import { derivedId, randomId } from '../../home/random-id.ts'
 import type { Sealing } from '../../home/sealing.ts'
 import type { Store } from '../../store/store.ts'
 import {
@@ -58,11 +59,18 @@ export interface RepeatedRequest {
   readonly isRepeatable: boolean
 }
 
+export interface Claim {
+  /** What an execution that this request starts is called; the same when the request is taken over. */
+  readonly executionId: string
+  /** An earlier server claimed it and died or stopped before it answered. */
+  readonly isTakenOver: boolean
+}
+
 export interface Idempotency {
   /** Does it, or gives what it gave before. Throws `request_in_progress`, `idempotency_key_reused`, `outcome_unknown`, `answer_not_kept` or `quota_exceeded`. */
   once(
     request: RepeatedRequest,
-    perform: () => Promise<Reply & { readonly code?: ErrorCode }>,
+    perform: (claim: Claim) => Promise<Reply & { readonly code?: ErrorCode }>,
   ): Promise<{ readonly reply: Reply; readonly isRepeated: boolean }>
 }
 
@@ -74,18 +82,29 @@ export interface IdempotencyNeeds {
   readonly clock: () => number
   /** Counts what is kept, and knows when a tenant may keep no more. */
   readonly kept: Pick<KeptStorage, 'add' | 'assertRoom'>
+  readonly serverId: string
 }
 
-export function createIdempotency({ store, sealing, key, clock, kept }: IdempotencyNeeds): Idempotency {
-  /** This life of the server: what an earlier one claimed is not this one's. */
-  const life = randomId('lif')
+export function createIdempotency({ store, sealing, key, clock, kept, serverId }: IdempotencyNeeds): Idempotency {
+  /** This process of the server. One home has one process, so what another process of it claimed nobody works on any more. */
+  const life = `${serverId}.${randomId('lif')}`
   let underWay = 0
   let renewing: NodeJS.Timeout | null = null
 
   const digest = (value: unknown) => createHmac('sha256', key).update(JSON.stringify(value)).digest('hex')
 
-  /** Resolves with the stored answer, or with `null` when the request is now this one's to do. */
-  async function claim(id: string, fingerprint: string, { tenantId, isRepeatable }: RepeatedRequest): Promise<Uint8Array | null> {
+  const claimOf = (id: string, expiresAt: number, isTakenOver: boolean): Claim => ({
+    executionId: derivedId(
+      'exe',
+      createHmac('sha256', key)
+        .update(JSON.stringify(['execution', id, expiresAt]))
+        .digest(),
+    ),
+    isTakenOver,
+  })
+
+  /** Resolves with the stored answer, or with the claim when the request is now this one's to do. */
+  async function claim(id: string, fingerprint: string, { tenantId, isRepeatable }: RepeatedRequest): Promise<Uint8Array | Claim> {
     return store.write(async (transaction) => {
       const now = clock()
       await deleteExpiredRequests(transaction, now, EXPIRED_AT_ONCE)
@@ -93,29 +112,34 @@ export function createIdempotency({ store, sealing, key, clock, kept }: Idempote
       if (await claimRequest(transaction, fresh)) {
         // After the claim: a request that is repeated adds nothing.
         kept.assertRoom(tenantId, 'answers')
-        return null
+        return claimOf(id, fresh.expiresAt, false)
       }
       const known = await lockRequest(transaction, id)
       if (known === null) throw new HoldfastError('request_in_progress', 'a request with this Idempotency-Key has just been answered')
       if (known.expiresAt <= now) {
         await takeOverRequest(transaction, known, fresh)
-        return null
+        return claimOf(id, fresh.expiresAt, false)
       }
       if (known.fingerprint !== fingerprint)
         throw new HoldfastError('idempotency_key_reused', 'this Idempotency-Key was used for another request')
       if (known.answer !== null) return known.answer
-      if (known.aliveUntil > now) throw new HoldfastError('request_in_progress', 'a request with this Idempotency-Key is being answered')
+      const isDead = known.life !== life && known.life.startsWith(`${serverId}.`)
+      if (known.aliveUntil > now && !isDead)
+        throw new HoldfastError('request_in_progress', 'a request with this Idempotency-Key is being answered')
       if (!isRepeatable)
         throw new HoldfastError(
           'outcome_unknown',
           'the server died while it answered this Idempotency-Key; whether it happened is not known',
         )
-      await takeOverRequest(transaction, known, fresh)
-      return null
+      // With the same end, from which the id of its execution follows.
+      await takeOverRequest(transaction, known, { ...fresh, expiresAt: known.expiresAt })
+      return claimOf(id, known.expiresAt, true)
     }, 'process')
   }
 
   async function settle(id: string, tenantId: string, reply: Reply & { readonly code?: ErrorCode }): Promise<void> {
+    // What it started may run on: whoever sends it again after the next start gets that.
+    if (reply.code === 'server_stopping') return
     if (!isKept(reply)) {
       await store.write((transaction) => forgetRequest(transaction, id, life), 'process')
       return
@@ -149,13 +173,13 @@ export function createIdempotency({ store, sealing, key, clock, kept }: Idempote
       begin()
       try {
         const answer = await claim(id, digest(canonical(request.content)), request)
-        if (answer !== null) {
+        if (answer instanceof Uint8Array) {
           const stored: unknown = JSON.parse((await decompress(sealing.open(answer, id))).toString())
           const { status, body, headers = {}, dropped } = StoredReply.parse(stored)
           if (dropped !== undefined) throw answerNotKept(status, dropped)
           return { reply: { status, body, headers }, isRepeated: true }
         }
-        const reply = await perform()
+        const reply = await perform(answer)
         await settle(id, request.tenantId, reply)
         return { reply, isRepeated: false }
       } finally {

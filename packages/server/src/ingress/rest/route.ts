@@ -11,6 +11,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Verb } from '../../access/roles.ts'
 import type { Caller } from '../../sessions/caller.ts'
 import { ByteContent } from './byte-content.ts'
+import type { Claim } from './idempotency.ts'
 import { parseBody, parsePath, parseQuery } from './parse.ts'
 
 /** A verb of the table of roles; or everybody with a key; or everybody. */
@@ -79,6 +80,8 @@ export interface Call<P, Q, B> extends Visit, Entered {
   readonly body: B
   /** The version that the client decided on. */
   readonly ifMatch: number | undefined
+  /** Of a request that came with an Idempotency-Key. */
+  readonly claim?: Claim
 }
 
 /** What a body is to be, and what the handler then gets: bytes as they come, or what the schema makes of JSON. */
@@ -120,7 +123,8 @@ export interface RawCall {
 export interface Prepared {
   /** The body after its schema, for the comparison of repeated requests. */
   readonly body: unknown
-  perform(): Promise<Reply | Response>
+  /** `claim`: of a request that came with an Idempotency-Key. */
+  perform(claim?: Claim): Promise<Reply | Response>
 }
 
 export interface Route extends RouteSpec<z.ZodType, z.ZodType, BodySpec, Readonly<Record<number, Payload>>> {
@@ -160,7 +164,7 @@ export function route<
       const parsed = parse(params ?? Nothing, query ?? Nothing, body ?? Nothing, raw)
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what was left out has the schema of its default
       const call = { ...visit, ...entered, ...parsed, ifMatch: raw.ifMatch } as Call<z.output<P>, z.output<Q>, BodyOf<B>>
-      return { body: parsed.body, perform: async () => replyOf(await handle(call)) }
+      return { body: parsed.body, perform: async (claim) => replyOf(await handle(claim === undefined ? call : { ...call, claim })) }
     },
   }
 }

@@ -23,8 +23,8 @@ import {
   noteWholeInput,
 } from '../../store/tables/executions.ts'
 import type { ExecutionEnd, ExecutionKind, ExecutionRow } from '../../store/tables/executions.ts'
-import { inputOf, noteAttended, noteInput } from '../../store/tables/execution-input.ts'
-import type { InputKind } from '../../store/tables/execution-input.ts'
+import { inputOf, noteInput } from '../../store/tables/execution-input.ts'
+import type { AttendedBy, InputKind } from '../../store/tables/execution-input.ts'
 import type { SessionRef, SessionRow } from '../../store/tables/sessions.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -76,8 +76,10 @@ export interface StartRequest {
   readonly actor: Actor
   readonly inhabitant: Inhabitant | null
   readonly expectedIncarnation: number | undefined
-  /** Somebody is at its terminal: it does not run on for long without. */
-  readonly isAttended?: boolean | undefined
+  /** Who it does not run on for long without; left out, nobody. */
+  readonly attendedBy?: AttendedBy | undefined
+  /** Its id, where the caller has to find it again after a crash; left out, a new one. */
+  readonly id?: string | undefined
   /** Written in the transaction that writes its row; what it throws keeps it from being started. */
   readonly alongside?: ((transaction: Transaction) => Promise<void>) | undefined
 }
@@ -171,12 +173,11 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
         durationMs: null,
         outputSeq: 0,
       }
-      if (!(await insertExecution(transaction, execution)))
+      if (!(await insertExecution(transaction, execution, request.attendedBy)))
         throw new HoldfastError('name_taken', `a process named ${name} runs in this session`, { name })
       if (command.stdin !== undefined) await notePendingInput(transaction, id)
       const input = inputKindOf(command)
       if (input !== 'none') await noteInput(transaction, id, input)
-      if (request.isAttended === true) await noteAttended(transaction, id, true)
       await request.alongside?.(transaction)
       const data = { execution_id: id, ...(name === null ? {} : { name }) }
       return { ...work, events: [...work.events, { type: `${eventNoun(kind)}.started`, data }] }
@@ -368,7 +369,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     },
     async start(session, live, request) {
       const { command, kind } = request
-      const id = randomId('exe')
+      const { id = randomId('exe') } = request
       const settled = Promise.withResolvers<void>()
       starting.set(id, settled.promise)
       owned.add(id)

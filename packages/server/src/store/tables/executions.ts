@@ -7,6 +7,8 @@ import { EXECUTION_STATUSES } from '@holdfast/protocol'
 import type { ExecutionStatus } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
+import { attendedNumber } from './execution-input.ts'
+import type { AttendedBy } from './execution-input.ts'
 import type { SessionRef } from './sessions.ts'
 
 /** `process`: named and long-lived, such as an MCP server. */
@@ -73,7 +75,7 @@ export function parseExecution(row: Row): ExecutionRow {
 }
 
 /** `false` when a running one of this session has the name. */
-export async function insertExecution(transaction: Transaction, execution: ExecutionRow): Promise<boolean> {
+export async function insertExecution(transaction: Transaction, execution: ExecutionRow, by: AttendedBy = 'nobody'): Promise<boolean> {
   const values: readonly SqlValue[] = [
     execution.id,
     execution.sessionId,
@@ -92,9 +94,15 @@ export async function insertExecution(transaction: Transaction, execution: Execu
     execution.endedAt,
     execution.durationMs,
     execution.outputSeq,
+    attendedNumber(by),
   ]
   const places = values.map(() => '?').join(', ')
-  return (await transaction.run(`INSERT INTO executions (${EXECUTION_COLUMNS}) VALUES (${places}) ON CONFLICT DO NOTHING`, ...values)) === 1
+  return (
+    (await transaction.run(
+      `INSERT INTO executions (${EXECUTION_COLUMNS}, attended) VALUES (${places}) ON CONFLICT DO NOTHING`,
+      ...values,
+    )) === 1
+  )
 }
 
 /** Its guest has not got all of its input yet. */
@@ -155,6 +163,12 @@ export async function runningExecutions(sql: Sql, sessionId: string): Promise<re
   return (await sql.all(`SELECT ${EXECUTION_COLUMNS} FROM executions WHERE session_id = ? AND status = 'running'`, sessionId)).map(
     parseExecution,
   )
+}
+
+/** In which session of a tenant it is; `null`: there is none. */
+export async function sessionOfExecution(sql: Sql, tenantId: string, id: string): Promise<string | null> {
+  const row = await sql.get(`SELECT session_id FROM executions WHERE id = ? AND tenant_id = ?`, id, tenantId)
+  return row === undefined ? null : new RowReader('executions', row).text('session_id')
 }
 
 /** Everything that runs in sessions of one server. `CROSS JOIN` makes SQLite begin with the index of what runs. */

@@ -6,12 +6,13 @@
 import { randomBytes } from 'node:crypto'
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { randomId } from '../../../home/random-id.ts'
 import { createSealing } from '../../../home/sealing.ts'
 import { migrate } from '../../../store/migrate.ts'
 import type { Store } from '../../../store/store.ts'
 import { countRequests } from '../../../store/tables/idempotency.ts'
 import { createIdempotency } from '../idempotency.ts'
-import type { RepeatedRequest } from '../idempotency.ts'
+import type { Claim, RepeatedRequest } from '../idempotency.ts'
 import { problemReply } from '../problems.ts'
 import type { Reply } from '../route.ts'
 
@@ -50,7 +51,8 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
         if (!room) throw new HoldfastError('quota_exceeded', 'full', { quota: 'kept_answer_bytes' })
       },
     }
-    const life = () => createIdempotency({ store, sealing: createSealing(secret), key, clock: () => now, kept: keptStorage })
+    const life = (serverId = randomId('srv')) =>
+      createIdempotency({ store, sealing: createSealing(secret), key, clock: () => now, kept: keptStorage, serverId })
     const request = (more: Partial<RepeatedRequest> = {}): RepeatedRequest => ({
       ...{ key: 'k-1', tenantId: 'tnt_a', scope: ['key_1', 'sally', 'POST', '/v1/keys'], content: { a: 1 }, isRepeatable: false },
       ...more,
@@ -157,6 +159,41 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
       late.resolve(made(1))
       await first
       expect(await alive.once(request({ isRepeatable: true }), async () => made(3))).toEqual({ isRepeated: true, reply: made(2) })
+    })
+
+    test('the next process of the same server takes a request over at once, and finds its execution by the same id', async () => {
+      const claims: Claim[] = []
+      void life('srv_1').once(request({ isRepeatable: true }), (claim) => {
+        claims.push(claim)
+        return new Promise(() => undefined)
+      })
+      await vi.waitFor(() => expect(claims).toHaveLength(1))
+      expect(await codeOf(life('srv_2').once(request({ isRepeatable: true }), async () => made(2)))).toBe('request_in_progress')
+      const next = life('srv_1')
+      const perform = async (claim: Claim) => {
+        claims.push(claim)
+        return made(2)
+      }
+      expect(await next.once(request({ isRepeatable: true }), perform)).toMatchObject({ isRepeated: false, reply: made(2) })
+      expect(claims).toEqual([
+        { executionId: expect.stringMatching(/^exe_[0-9a-z]{16}$/), isTakenOver: false },
+        { executionId: claims[0]?.executionId, isTakenOver: true },
+      ])
+    })
+
+    test('a server that stops keeps the claim, so that the next start goes on with what was started', async () => {
+      const ids: string[] = []
+      const stopping = async (claim: Claim) => {
+        ids.push(claim.executionId)
+        return problemReply(new HoldfastError('server_stopping', 'it runs on'), 'req_1', LOG)
+      }
+      await life('srv_1').once(request({ isRepeatable: true }), stopping)
+      await life('srv_1').once(request({ isRepeatable: true }), async ({ executionId, isTakenOver }) => {
+        ids.push(executionId)
+        expect(isTakenOver).toBe(true)
+        return made(1)
+      })
+      expect(new Set(ids).size).toBe(1)
     })
 
     test('a failure that asks for a delay, or is a bug, is tried again; any other is an answer', async () => {

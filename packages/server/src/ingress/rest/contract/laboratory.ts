@@ -123,7 +123,9 @@ export async function openLaboratory(
   const door = restDoor({
     ...entrance,
     routes,
-    idempotency: createIdempotency({ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock, kept: plane.sessions.kept }),
+    idempotency: createIdempotency({
+      ...{ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock, kept: plane.sessions.kept, serverId: home.serverId },
+    }),
     observer,
   })
 

@@ -1,11 +1,9 @@
 /**
- * Who is at which terminal, and the end of those that nobody came back to.
+ * Who attends which execution, and the end of those that nobody came back to.
  *
- * ingress → access → policy → [sessions] → sandboxes → guest → result
- *
- * A terminal whose last client vanished is killed after a grace, in which the client may come back. One whose last client said that it
- * detaches runs on. That somebody is at a terminal is in the store, so a start after any crash knows which ones were left alone:
- * each of them gets the same grace from that start on, for its client may be as quick to come back as the server was.
+ * A terminal whose last client disconnected is killed after a grace, in which the client may come back; one that was detached on purpose
+ * runs on. An attended command whose server died or stopped has the same grace, counted from the next start: its caller comes back with
+ * its Idempotency-Key or the id of the execution. Who attends is in the store, so that a start after any crash knows.
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { Store } from '../store/store.ts'
@@ -23,13 +21,15 @@ export interface Attendant {
   leave(how: 'detached' | 'gone'): Promise<void>
 }
 
-export interface AbandonedTerminals {
+export interface AbandonedExecutions {
   /** Throws `quota_exceeded` when too many are at terminals of this session already. */
   checkRoom(sessionId: string): void
   /** At one that was started as attended. */
   arrive(session: SessionRef, executionId: string): Attendant
   /** At one that may have been left. Resolves once it is in the store that somebody is there. */
   comeBack(session: SessionRef, executionId: string): Promise<Attendant>
+  /** At a command whose caller is waited for; `null` for any other, so that looking at a terminal does not keep it. */
+  visit(executionId: string): Attendant | null
   /** At one that has ended, for what it printed. */
   look(session: SessionRef, executionId: string): Attendant
   /** It is over: nobody has to be waited for. */
@@ -40,7 +40,7 @@ export interface AbandonedTerminals {
   stop(): void
 }
 
-export interface AbandonedTerminalsNeeds {
+export interface AbandonedExecutionsNeeds {
   readonly store: Store
   readonly serverId: string
   readonly executions: Pick<Executions, 'running'>
@@ -54,6 +54,8 @@ export interface AbandonedTerminalsNeeds {
 
 interface Place {
   readonly session: SessionRef
+  /** A command whose caller is waited for, not a terminal. */
+  isCommand: boolean
   attendants: number
   /** Its program has ended: nobody has to be waited for. */
   isOver: boolean
@@ -62,7 +64,7 @@ interface Place {
   writing: Promise<void>
 }
 
-export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): AbandonedTerminals {
+export function createAbandonedExecutions(needs: AbandonedExecutionsNeeds): AbandonedExecutions {
   const { store, serverId, executions, cancelling, fleet, log, graceMs, maxAttendants } = needs
   const places = new Map<string, Place>()
   let isStopped = false
@@ -70,7 +72,7 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
   function placeOf(session: SessionRef, id: string): Place {
     const known = places.get(id)
     if (known !== undefined) return known
-    const place: Place = { session, attendants: 0, isOver: false, timer: null, writing: Promise.resolve() }
+    const place: Place = { session, isCommand: false, attendants: 0, isOver: false, timer: null, writing: Promise.resolve() }
     places.set(id, place)
     return place
   }
@@ -94,12 +96,12 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
       const row = await store.read((sql) => findExecution(sql, session.tenantId, session.id, id))
       if (place.attendants > 0) return
       if (row?.status === 'running') {
-        log.info('terminal-abandoned', { session: session.id, execution: id })
+        log.info('execution-abandoned', { session: session.id, execution: id })
         await cancelling.one(row, executions.running(id)?.live ?? fleet.get(row.sandboxId))
       }
       forget(id, place)
     } catch (error) {
-      log.warn('terminal-not-ended', { execution: id, error: errorText(error) })
+      log.warn('execution-not-ended', { execution: id, error: errorText(error) })
       if (place.attendants === 0) arm(id, place)
     }
   }
@@ -159,6 +161,10 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
         throw error
       }
     },
+    visit(id) {
+      const place = places.get(id)
+      return place === undefined || !place.isCommand || place.isOver ? null : arrive(place.session, id)
+    },
     look(session, id) {
       placeOf(session, id).isOver = true
       return arrive(session, id)
@@ -171,7 +177,11 @@ export function createAbandonedTerminals(needs: AbandonedTerminalsNeeds): Abando
       forget(id, place)
     },
     async recover() {
-      for (const { id, session } of await store.read((sql) => attendedExecutions(sql, serverId))) arm(id, placeOf(session, id))
+      for (const { id, session, by } of await store.read((sql) => attendedExecutions(sql, serverId))) {
+        const place = placeOf(session, id)
+        place.isCommand = by === 'caller'
+        arm(id, place)
+      }
     },
     stop() {
       isStopped = true

@@ -4,12 +4,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { migrate } from '../store/migrate.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import type { Store } from '../store/store.ts'
-import { isAttended, noteAttended } from '../store/tables/execution-input.ts'
+import { attendedNumber, isAttended, noteAttended } from '../store/tables/execution-input.ts'
 import { endExecution, insertExecution } from '../store/tables/executions.ts'
 import { renewServer } from '../store/tables/servers.ts'
 import { insertSession } from '../store/tables/sessions.ts'
 import { insertTenant } from '../store/tables/tenants.ts'
-import { createAbandonedTerminals } from './abandoned-terminals.ts'
+import { createAbandonedExecutions } from './abandoned-executions.ts'
 import { sampleSession } from './contract/sample-session.ts'
 import type { Killed } from './executions/cancelling.ts'
 
@@ -45,7 +45,7 @@ afterEach(async () => {
 })
 
 const life = () =>
-  createAbandonedTerminals({
+  createAbandonedExecutions({
     ...{ store, serverId: SERVER, log: LOG, graceMs: GRACE_MS, maxAttendants: 2 },
     executions: { running: () => undefined },
     cancelling: { one: kill, all: vi.fn() },
@@ -106,6 +106,25 @@ test('a kill that fails is tried again', async () => {
   await pass(GRACE_MS)
   await pass(GRACE_MS)
   expect(kill).toHaveBeenCalledTimes(2)
+})
+
+test('looking at a terminal does not keep it; looking at a command whose caller is waited for does', async () => {
+  await store.write(async (transaction) => {
+    await noteAttended(transaction, 'exe_1', true)
+  })
+  const terminal = life()
+  await terminal.recover()
+  expect(terminal.visit('exe_1')).toBeNull()
+  terminal.stop()
+  await store.write((transaction) => transaction.run(`UPDATE executions SET attended = ? WHERE id = 'exe_1'`, attendedNumber('caller')))
+  const command = life()
+  await command.recover()
+  const attendant = command.visit('exe_1')
+  await pass(GRACE_MS)
+  expect(kill).not.toHaveBeenCalled()
+  await attendant?.leave('gone')
+  await pass(GRACE_MS)
+  expect(kill).toHaveBeenCalledTimes(1)
 })
 
 test('a start waits for the clients of the life before, and only for them', async () => {
