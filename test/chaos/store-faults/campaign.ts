@@ -12,7 +12,6 @@ const CALLERS = 8
 const STORED_WITHIN_MS = 10_000
 /** For a machine that does other things as well; a round that needs it fails, with its figure. */
 const PATIENCE_MS = 60_000
-const WARM_MS = 1_000
 const ANSWER_MS = 120_000
 
 export interface FaultReport {
@@ -52,7 +51,7 @@ export async function runCampaign(
       const wanted = Math.min(planned, rounds ?? planned)
       for (let round = 0; round < wanted; round += 1) {
         const callers = startCallers(server)
-        await delay(WARM_MS)
+        await callers.working
         await inflict(round)
         const healedAt = performance.now()
         const { commands, refused, ends } = await callers.stop()
@@ -97,6 +96,7 @@ function startCallers(server: ServerProcess) {
   let commands = 0
   let refused = 0
   const over = new AbortController()
+  const working = Promise.withResolvers<void>()
 
   async function call(caller: number): Promise<void> {
     for (let turn = 0; !over.signal.aborted; turn += 1) {
@@ -105,6 +105,7 @@ function startCallers(server: ServerProcess) {
       try {
         const answer = await post(server, turn % 4 === 3 ? 'detached' : 'attended', `chaos-${caller}`, command)
         commands += 1
+        if (commands === CALLERS) working.resolve()
         if (answer !== null) ends.set(answer.id, answer)
       } catch {
         refused += 1
@@ -114,6 +115,8 @@ function startCallers(server: ServerProcess) {
   }
   const all = Array.from({ length: CALLERS }, (_, caller) => call(caller))
   return {
+    /** They have sessions, and some commands have ended. */
+    working: working.promise,
     async stop() {
       over.abort()
       await Promise.all(all)
