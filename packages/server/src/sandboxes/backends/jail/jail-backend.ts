@@ -17,16 +17,18 @@ import { tryOwnerMap } from '../launcher.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
 import { freezeCgroups, thawCgroups } from './cgroup-freezer.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
+import { removeCgroups } from './cgroup-removal.ts'
 import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
 import { filesystemView, type ViewEntry } from './filesystem-view.ts'
 import type { JailHost } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
-import { openFilesCeiling } from './open-files-ceiling.ts'
+import { openFilesCeiling, openFilesObstacle } from './open-files-ceiling.ts'
 import { isAlive } from './process-identity.ts'
 import { checkSpec } from './spec-check.ts'
 import { createStateDirectory, listNames, readState, sandboxPaths, sweepUnfinished, type SandboxState } from './state-directory.ts'
+import { strayCgroups } from './stray-cgroups.ts'
 
 /** Outside the sandbox's pid namespace but counted in its cgroup: the jail's monitor, and the network helper with its own child. */
 const MONITOR_PROCESSES = 1
@@ -51,12 +53,15 @@ export function jailBackend(
 ): SandboxBackend {
   const parents = createCgroupParents()
   const mostOpenFiles = openFilesCeiling()
+  const strays = strayCgroups(needs.serverId)
   const etcDirectories = new Map<string, Promise<EtcDirectory>>()
   const beingMade = new Map<string, Promise<void>>()
   let usable: { readonly jail: UsableJail; readonly probe: Extract<Probe, { available: true }> } | null = null
   let swept: Promise<void> | null = null
 
   async function probe(signal?: AbortSignal): Promise<Probe> {
+    const obstacle = openFilesObstacle()
+    if (obstacle !== null) return { available: false, ...obstacle }
     const result = await probeJail(signal)
     usable = result.jail !== null && result.probe.available ? { jail: result.jail, probe: result.probe } : null
     return result.probe
@@ -87,7 +92,10 @@ export function jailBackend(
 
   async function destroy(name: string): Promise<void> {
     const state = await ownState(name)
-    if (state === null && (await readState(needs.stateDir, name)) !== null) return
+    if (state === null) {
+      if ((await readState(needs.stateDir, name)) !== null) return
+      await removeCgroups(strays.directoriesOf(name))
+    }
     await destroySandbox(needs.stateDir, name, state)
     parents.release(state?.record.cgroups ?? [])
   }
@@ -170,7 +178,9 @@ export function jailBackend(
     async list() {
       const names = await listNames(needs.stateDir)
       const states = await Promise.all(names.map(async (name) => ({ name, state: await ownState(name) })))
-      return states.flatMap(({ name, state }) => (state === null ? [] : [{ name, running: isRunning(state) }]))
+      const known = new Set(names)
+      const stray = [...(await strays.names())].filter((name) => !known.has(name)).map((name) => ({ name, running: false }))
+      return [...states.flatMap(({ name, state }) => (state === null ? [] : [{ name, running: isRunning(state) }])), ...stray]
     },
     async destroy(name) {
       // Until the launcher has ended, more of the sandbox may still appear.
