@@ -74,7 +74,11 @@ export const ProcessView = z.object({
 export type ProcessView = z.output<typeof ProcessView>
 
 /** The newest of each name, newest first; at most the newest thousand. */
-export const ProcessList = z.object({ items: z.array(ProcessView) })
+export const ProcessList = z.object({
+  items: z.array(ProcessView),
+  /** There are more names than these. */
+  truncated: z.boolean(),
+})
 
 export const STDERR_TAIL_BYTES = 4_096
 

@@ -6,6 +6,7 @@
 import { KilledView, ProcessDetails, ProcessList, StartProcessBody, StopProcessQuery } from '@holdfast/protocol'
 import type { ProcessView } from '@holdfast/protocol'
 import type { Caller } from '../../sessions/caller.ts'
+import { MAX_LISTED } from '../../sessions/processes/processes.ts'
 import type { ProcessRow, Processes } from '../../sessions/processes/processes.ts'
 import { commandOf, START_ERRORS } from './commands.ts'
 import { moment, momentOrNull } from './moment.ts'
@@ -40,12 +41,12 @@ export function processRoutes({ processes }: { readonly processes: Processes }):
       summary: 'List the named processes of a session: the newest of each name',
       authorization: 'read',
       params: OneId,
-      answers: { 200: json('ProcessList', ProcessList, 'Newest first, those that have ended too') },
+      answers: { 200: json('ProcessList', ProcessList, 'Newest first, those that have ended too; at most a thousand names') },
       errors: ['not_found'],
-      handle: async ({ caller, params }) => ({
-        status: 200,
-        body: { items: (await processes.list(caller, params.id)).map(processView) },
-      }),
+      async handle({ caller, params }) {
+        const rows = await processes.list(caller, params.id, MAX_LISTED + 1)
+        return { status: 200, body: { items: rows.slice(0, MAX_LISTED).map(processView), truncated: rows.length > MAX_LISTED } }
+      },
     }),
     route({
       method: 'GET',

@@ -1,6 +1,7 @@
 /** Named processes over REST: started, listed, found by name, talked to, ended whole. */
 import { ProcessDetails, ProcessView } from '@holdfast/protocol'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { insertExecution } from '../../store/tables/executions.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
 
@@ -92,4 +93,24 @@ test('what cannot be is refused by its field or its name', async () => {
   expect(await laboratory.send(`${processes()}/never`, { key: ada })).toMatchObject({ status: 404, body: { code: 'not_found' } })
   expect(await stop('never')).toMatchObject({ status: 404 })
   expect(await stop('web', '?grace_ms=-1')).toMatchObject({ status: 400 })
+})
+
+test('a list of more than a thousand names says that it is truncated', async () => {
+  const other = await laboratory.post('/v1/sessions', { key: 'many', wait_ms: 9000 }, { key: ada })
+  const id = other.field('id')
+  const row = await laboratory.store.read((sql) => sql.get('SELECT tenant_id FROM sessions WHERE id = ?', id))
+  const tenantId = String(row?.['tenant_id'])
+  const list = () => laboratory.send(`/v1/sessions/${id}/processes`, { key: ada })
+  expect((await list()).body).toEqual({ items: [], truncated: false })
+  await laboratory.store.write(async (transaction) => {
+    for (let number = 0; number <= 1_000; number += 1)
+      await insertExecution(transaction, {
+        ...{ id: `exe_many${number}`, sessionId: id, tenantId, sandboxId: 'sbx_0000000000000000', incarnation: 1, kind: 'process' },
+        ...{ name: `name-${number}`, actor: 'ada', timeoutMs: null, status: 'completed', exitCode: 0, signal: null, cancelAt: null },
+        ...{ startedAt: number, endedAt: number + 1, durationMs: 1, outputSeq: 0 },
+      })
+  })
+  const { body } = await list()
+  expect(body['truncated']).toBe(true)
+  expect(body['items']).toHaveLength(1_000)
 })

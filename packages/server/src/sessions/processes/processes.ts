@@ -30,7 +30,7 @@ import { nextStartAt } from './restarting.ts'
 import { sealCommand } from './sealed-command.ts'
 
 /** Names that a list shows. */
-const MAX_LISTED = 1_000
+export const MAX_LISTED = 1_000
 
 export interface ProcessRequest {
   readonly name: string
@@ -56,7 +56,7 @@ export interface Processes extends Pick<Attaching, 'attach'> {
   /** Throws `name_taken` while one of that name runs; one that waits to be started again is replaced. */
   start(caller: Caller, sessionId: string, request: ProcessRequest, signal: AbortSignal): Promise<ProcessRow>
   /** The newest of each name, newest first. */
-  list(caller: Caller, sessionId: string): Promise<readonly ProcessRow[]>
+  list(caller: Caller, sessionId: string, limit?: number): Promise<readonly ProcessRow[]>
   /** Over many sessions: the ids of those that ended by themselves, the last one first. */
   listEnded(caller: Caller, filter: EndedFilter, limit: number): Promise<readonly string[]>
   get(caller: Caller, sessionId: string, name: string): Promise<ProcessRow>
@@ -132,10 +132,10 @@ export function createProcesses(needs: ProcessesNeeds): Processes {
       const restart = await store.read((sql) => findRestart(sql, sessionId, name))
       return asOfNow(row, restart, { state: 'active' })
     },
-    async list(caller, sessionId) {
+    async list(caller, sessionId, limit = MAX_LISTED) {
       const session = await reads.open(caller, 'read', sessionId)
       const found = await store.read(async (sql) => ({
-        rows: await listProcesses(sql, session, MAX_LISTED),
+        rows: await listProcesses(sql, session, limit),
         restarts: new Map((await listRestarts(sql, session.id)).map((restart) => [restart.name, restart])),
       }))
       return found.rows.map((row) => asOfNow(row, found.restarts.get(row.name ?? '') ?? null, session))
