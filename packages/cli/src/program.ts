@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { bareProgram, teachWhereHelpIs } from './bare-program.ts'
 import { addAttach } from './commands/attach.ts'
 import { addAudit } from './commands/audit.ts'
+import { addClock } from './commands/clock.ts'
 import { addBox } from './commands/box.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addConfig } from './commands/config.ts'
@@ -56,6 +57,7 @@ export function createProgram(): Command {
   addWebhooks(program)
   addSkills(program)
   addAudit(program)
+  addClock(program)
   program.commandsGroup('This program:')
   addCompletion(program)
   addVersion(program)

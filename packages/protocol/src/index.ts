@@ -117,7 +117,17 @@ export {
   VariableName,
 } from './scopes.ts'
 export type { Language, ScopeName } from './scopes.ts'
-export { BackendList, BackendView, HealthView, QuotaList, QuotasQuery, ReadyView, ScopeList, ScopesQuery } from './server-facts.ts'
+export {
+  BackendList,
+  BackendView,
+  ClockView,
+  HealthView,
+  QuotaList,
+  QuotasQuery,
+  ReadyView,
+  ScopeList,
+  ScopesQuery,
+} from './server-facts.ts'
 export {
   AcceptTransferBody,
   CancelWorkBody,

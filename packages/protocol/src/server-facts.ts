@@ -6,7 +6,20 @@ import { Owner } from './keys.ts'
 import { LANGUAGES, SCOPE_NAMES } from './scopes.ts'
 
 export const HealthView = z.object({ status: z.literal('ok'), backend: z.string(), version: z.string() })
-export const ReadyView = z.object({ status: z.literal('ready') })
+export const ReadyView = z.object({
+  status: z.literal('ready'),
+  /** `jumped`: the wall clock jumped by more than an hour, and the jump waits for a confirmation. */
+  clock: z.enum(['steady', 'jumped']),
+})
+
+export const ClockView = z.object({
+  /** What the server's deadlines are compared with. */
+  time: z.iso.datetime(),
+  wall_time: z.iso.datetime(),
+  /** A jump of the wall clock that the server does not follow yet. */
+  jump: z.object({ by_seconds: z.int(), followed_at: z.iso.datetime() }).nullable(),
+})
+export type ClockView = z.output<typeof ClockView>
 
 const CapabilitiesView = z.object({
   limits: z.object({ cpus: z.boolean(), memory: z.boolean(), pids: z.boolean() }),

@@ -20,7 +20,18 @@ import type { List, PagingOptions } from './lists.ts'
 import { createMcpServers } from './mcp.ts'
 import type { McpServers } from './mcp.ts'
 import { createServerFacts } from './server-facts.ts'
-import type { Backend, ErrorKind, Health, Pipelines, Profiles, Quotas, SandboxRecord, Scopes, ServerFacts } from './server-facts.ts'
+import type {
+  Backend,
+  ErrorKind,
+  Health,
+  Pipelines,
+  Profiles,
+  Quotas,
+  SandboxRecord,
+  Scopes,
+  ServerClock,
+  ServerFacts,
+} from './server-facts.ts'
 import { createSessions } from './sessions.ts'
 import type { Sessions } from './sessions.ts'
 import { createSkills } from './skills.ts'
@@ -142,6 +153,16 @@ export class Holdfast {
   /** How much there may be, and how much there is; `owner`: another than the caller, for those who see the tenant. */
   quotas(options?: CallOptions & { readonly owner?: string | undefined }): Promise<Quotas> {
     return this.#facts.quotas(options)
+  }
+
+  /** The server's clock, and a jump of the wall clock that waits for a confirmation; for platform administrators. */
+  clock(options?: CallOptions): Promise<ServerClock> {
+    return this.#facts.clock(options)
+  }
+
+  /** Makes the server follow a jump of the wall clock now. */
+  confirmClock(options?: CallOptions): Promise<ServerClock> {
+    return this.#facts.confirmClock(options)
   }
 
   /** What runs, where, and for which sessions. */

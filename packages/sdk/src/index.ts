@@ -47,6 +47,7 @@ export type {
   Quotas,
   SandboxRecord,
   Scopes,
+  ServerClock,
 } from './server-facts.ts'
 export type { RefreshOptions, ReleaseOptions, Session, TransferOptions, UpdateOptions, VersionOptions } from './session.ts'
 export type { SandboxLimits, SessionRecord, SessionState, SessionView, WorkspaceVerdict } from './session-record.ts'

@@ -3,6 +3,7 @@
  */
 import type {
   BackendView,
+  ClockView,
   PipelineList,
   ProfileList,
   QuotaList as WireQuotas,
@@ -21,6 +22,15 @@ export interface Health {
   readonly status: 'ok'
   readonly backend: string
   readonly version: string
+}
+
+/** The clock of the server that answers. */
+export interface ServerClock {
+  /** What deadlines are compared with. */
+  readonly time: string
+  readonly wallTime: string
+  /** A jump of the wall clock that the server does not follow yet. */
+  readonly jump: { readonly bySeconds: number; readonly followedAt: string } | null
 }
 
 export interface BackendCapabilities {
@@ -159,6 +169,8 @@ export interface ServerFacts {
   /** `owner`: another than the caller, for those who see the tenant. */
   quotas(options?: CallOptions & { readonly owner?: string | undefined }): Promise<Quotas>
   sandboxes(options?: PagingOptions): List<SandboxRecord>
+  clock(options?: CallOptions): Promise<ServerClock>
+  confirmClock(options?: CallOptions): Promise<ServerClock>
   errors(options?: CallOptions): Promise<readonly ErrorKind[]>
 }
 
@@ -185,6 +197,13 @@ export function createServerFacts(transport: Transport): ServerFacts {
     },
     pipelines: async (options = {}) => camel(await transport.json<PipelineList>({ path: '/v1/pipelines', ...callOf(options) })),
     sandboxes: (options = {}) => createList(transport, { path: '/v1/sandboxes' }, options, (wire: SandboxView) => camel(wire)),
+    clock: async (options = {}) => serverClock(await transport.json<ClockView>({ path: '/v1/clock', ...callOf(options) })),
+    confirmClock: async (options = {}) =>
+      serverClock(await transport.json<ClockView>({ method: 'POST', path: '/v1/clock/confirm', ...callOf(options) })),
     errors: async (options = {}) => (await transport.json<Items<ErrorKind>>({ path: '/v1/errors', ...callOf(options) })).items,
   }
+}
+
+function serverClock({ jump, ...wire }: ClockView): ServerClock {
+  return { ...camel(wire), jump: jump === null ? null : camel(jump) }
 }

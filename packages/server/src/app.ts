@@ -17,6 +17,9 @@ import type { BoxPlaneNeeds } from './box-plane.ts'
 import type { Config } from './config.ts'
 import { lockHome } from './home/lock.ts'
 import { makePrivateDirectory, openHome } from './home/home.ts'
+import { giveBackWhenFull, openDiskReserve } from './home/disk-reserve.ts'
+import { databasePathOf, homeHealth } from './home/home-health.ts'
+import { openSteadyClock } from './home/steady-clock.ts'
 import type { BoxDoor } from './ingress/box/box-door.ts'
 import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
@@ -78,9 +81,10 @@ export async function startServer(config: Config, log: Log, onProgress?: OnProgr
   checkBoxSettings(config.box, config.host)
   if (options.hasBoxPipes === true) checkStdioSettings(config.box)
   makePrivateDirectory(config.home)
+  const wasFull = giveBackWhenFull(config.home)
   const endings: Ending[] = []
   try {
-    return await start(config, log, onProgress, endings, options)
+    return await start(config, log, onProgress, endings, options, wasFull)
   } catch (error) {
     await endAll(endings)
     throw error
@@ -114,18 +118,25 @@ async function start(
   onProgress: OnProgress | undefined,
   endings: Ending[],
   { hasBoxPipes = false }: StartOptions,
+  wasFull: boolean,
 ): Promise<RunningServer> {
   const lock = lockHome(config.home)
   endings.push(() => lock.release())
   const home = openHome(config.home)
   const { serverId, stateDir } = home
+  const steadyClock = openSteadyClock({ home: home.path, log })
+  endings.push(() => steadyClock.close())
+  const clock = steadyClock.now
+  const reserve = openDiskReserve({ home: home.path, log, wasGivenBack: wasFull })
+  endings.push(() => reserve.close())
   const adminKey = config.auth === 'none' ? null : openAdminKey(home.path, config.apiKey)
   const tracing = await openTracing(config.otlpUrl, { serverId, release: RELEASE, log })
   endings.push(() => tracing.close())
   const metrics = createMetrics(tracing)
   const { observer } = metrics
-  const store = await openStore({ url: config.storeUrl, home: home.path }, observer)
+  const store = await openStore({ url: config.storeUrl, home: home.path, onFull: reserve.giveBack }, observer)
   endings.push(() => store.close())
+  void reserve.restore()
 
   const registry = createBackendRegistry({ serverId, stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath }, config)
   endings.push(() => registry.close())
@@ -142,13 +153,13 @@ async function start(
     chosen,
     openBackend: registry.open,
     url: config.publicUrl,
-    clock: Date.now,
+    clock,
     log,
     observer,
   })
   endings.push(() => plane.close(DRAIN_MS))
   metrics.describe({ release: RELEASE, backend: chosen.backend.kind, store: store.dialect })
-  metrics.watch(stateSources({ store, sessions: plane.sessions, mcp: plane.mcp.runs, clock: Date.now }))
+  metrics.watch(stateSources({ store, sessions: plane.sessions, mcp: plane.mcp.runs, steadyClock }))
 
   const verifyToken = await openTokens(config, plane)
   let isStopping = false
@@ -175,7 +186,7 @@ async function start(
     store,
     sealing: plane.sealing,
     key: plane.keyFor('idempotency'),
-    clock: Date.now,
+    clock,
     kept: plane.sessions.kept,
     serverId,
   })
@@ -197,8 +208,10 @@ async function start(
     health: () => ({ backend: chosen.backend.kind, version: chosen.version }),
     checkReady: readinessCheck({
       ...{ store, clock: Date.now, isStopping: () => isStopping },
+      checkHome: homeHealth({ home, reserve, log, databasePath: config.storeUrl === null ? databasePathOf(home.path) : null }),
       askBackend: (signal) => chosen.backend.list(signal),
     }),
+    steadyClock,
     metrics,
     isMetricsPublic: config.isMetricsPublic,
     observer,
@@ -208,13 +221,13 @@ async function start(
   const mcp = mcpDoor({
     ...entrance,
     ...{ idempotency, observer, sessions, tools: plane.tools, scopes: plane.scopes, pipelines: plane.pipelines, mcp: plane.mcp },
-    ...{ makePreview, release: RELEASE, clock: Date.now },
+    ...{ makePreview, release: RELEASE, clock },
   })
   endings.push(() => mcp.close())
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const preview = previewDoor({ ...entrance, addresses, links: plane.previewLinks, sessions, observer })
   const { checkHost, allowedOrigins } = entrance
-  const box = await openBox({ config, home, plane, store, chosen, budget, checkHost, allowedOrigins, clock: Date.now, log })
+  const box = await openBox({ config, home, plane, store, chosen, budget, checkHost, allowedOrigins, clock, log })
   endings.push(async () => box?.close())
   const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
   // Before all others: no other door answers to the hosts of links.

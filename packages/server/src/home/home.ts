@@ -4,7 +4,7 @@
  * `server-id` marks everything this server makes (containers, cgroups, directories), so that several servers share an
  * engine without touching each other's sandboxes.
  */
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, chmodSync, constants, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { hasErrorCode } from './error-code.ts'
@@ -33,12 +33,29 @@ export function openHome(path: string): Home {
   return { path, stateDir: path, workspacesDir, packsDir, outputDir, skillsDir, serverId: readOrMakeServerId(join(path, 'server-id')) }
 }
 
+const PRIVATE = 0o700
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is mounted read-only',
+  EACCES: 'this user may not write to it',
+  EPERM: 'this user may not change it',
+  ENOSPC: 'no space is left on its disk',
+  ENOTDIR: 'a part of the path is not a directory',
+  EEXIST: 'it is not a directory',
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return ('code' in error ? REASONS[String(error.code)] : undefined) ?? error.message
+}
+
+/** Private to its owner, and writable. */
 export function makePrivateDirectory(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-    chmodSync(path, 0o700)
+    mkdirSync(path, { recursive: true, mode: PRIVATE })
+    if ((statSync(path).mode & 0o777) !== PRIVATE) chmodSync(path, PRIVATE)
+    accessSync(path, constants.W_OK)
   } catch (cause) {
-    throw new HoldfastError('config_invalid', `cannot make the directory ${path}`, { path }, { cause })
+    throw new HoldfastError('config_invalid', `the directory ${path} cannot be used: ${reasonOf(cause)}`, { path }, { cause })
   }
 }
 

@@ -9,18 +9,21 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { HoldfastError } from '@holdfast/protocol'
 
+const SQLITE_BUSY = 5
+
 export interface HomeLock {
   release(): void
 }
 
 /** Throws `home_locked` naming the process that holds this home. */
 export function lockHome(home: string): HomeLock {
-  const database = new DatabaseSync(join(home, 'server.lock'), { timeout: 0 })
+  const database = openLockFile(home)
   const pidPath = join(home, 'server.pid')
   try {
     database.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
     database.close()
+    if (!isBusy(cause)) throw unusable(home, cause)
     throw new HoldfastError('home_locked', `another server (${holderOf(pidPath)}) already uses the home ${home}`, { home }, { cause })
   }
   writeFileSync(pidPath, `${process.pid}\n`)
@@ -33,6 +36,23 @@ export function lockHome(home: string): HomeLock {
       database.close()
     },
   }
+}
+
+function openLockFile(home: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(home, 'server.lock'), { timeout: 0 })
+  } catch (cause) {
+    throw unusable(home, cause)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+}
+
+function unusable(home: string, cause: unknown): HoldfastError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new HoldfastError('config_invalid', `the home ${home} cannot be used: ${reason}`, { home }, { cause })
 }
 
 function holderOf(pidPath: string): string {

@@ -3,8 +3,8 @@
  *
  * Stands beside the flow: whoever starts a server calls it once.
  */
-import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import { databasePathOf } from '../home/home-health.ts'
 import { unobserved } from '../telemetry/observations.ts'
 import type { StoreObserver } from '../telemetry/observations.ts'
 import { untraced } from '../telemetry/tracing.ts'
@@ -18,15 +18,19 @@ export interface StorePlace {
   /** `postgres://…`, or `null` for the file `holdfast.db` in the home. */
   readonly url: string | null
   readonly home: string
+  /** The disk is full; `true` when there is room now, and the write is tried once more. */
+  readonly onFull?: () => boolean
 }
 
 export async function openStore(
-  { url, home }: StorePlace,
+  { url, home, onFull }: StorePlace,
   observer: StoreObserver & { readonly tracing: Tracing } = unobserved,
 ): Promise<Store> {
   const { transactionRetried: onRetry, tracing } = observer
   const store =
-    url === null ? await openSqliteStore(join(home, 'holdfast.db'), { inspect: refuseNewer, onRetry }) : await openPostgres(url, observer)
+    url === null
+      ? await openSqliteStore(databasePathOf(home), { inspect: refuseNewer, onRetry, onFull })
+      : await openPostgres(url, observer)
   try {
     await migrate(store)
     return timedStore(tracing === untraced ? store : tracedStore(store, tracing), observer)

@@ -28,6 +28,8 @@ interface Script {
   readonly lateFailure?: Error
 }
 
+const steadyClock = { now: Date.now, wall: Date.now, jump: () => null, confirm: () => false }
+
 function door(script: Script = {}) {
   const calls: { target: Target; request: RunRequest; owner: string }[] = []
   const lines: string[] = []
@@ -46,7 +48,7 @@ function door(script: Script = {}) {
   const app = restDoor({
     routes: [
       ...execRoutes({ commands, scopes: scopePolicy({}), pipelines }),
-      ...healthRoutes({ health: () => ({ backend: 'bubblewrap', version: '0.8' }), checkReady: async () => {} }),
+      ...healthRoutes({ health: () => ({ backend: 'bubblewrap', version: '0.8' }), checkReady: async () => {}, steadyClock }),
     ],
     authenticate: createAuthenticator({
       adminKey: { matches: (candidate) => candidate === KEY },

@@ -4,6 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { HealthView, ReadyView } from '@holdfast/protocol'
+import type { ClockNeeds } from './clock-routes.ts'
 import { json, publicRoute } from './route.ts'
 import type { Route } from './route.ts'
 
@@ -13,7 +14,7 @@ export interface HealthNeeds {
   readonly checkReady: () => Promise<void>
 }
 
-export function healthRoutes({ health, checkReady }: HealthNeeds): readonly Route[] {
+export function healthRoutes({ health, checkReady, steadyClock }: HealthNeeds & ClockNeeds): readonly Route[] {
   return [
     publicRoute({
       method: 'GET',
@@ -26,12 +27,15 @@ export function healthRoutes({ health, checkReady }: HealthNeeds): readonly Rout
     publicRoute({
       method: 'GET',
       path: '/readyz',
-      summary: 'Ask whether the server takes work: its database and its backend answer, and it is not stopping',
+      summary: 'Ask whether the server takes work: its database, its disk and its backend are usable, and it is not stopping',
       answers: { 200: json('Ready', ReadyView, 'It does') },
       errors: ['store_unavailable', 'backend_unavailable', 'server_stopping'],
       async handle() {
         await checkReady()
-        return { status: 200, body: { status: 'ready' as const } }
+        return {
+          status: 200,
+          body: { status: 'ready' as const, clock: steadyClock.jump() === null ? ('steady' as const) : ('jumped' as const) },
+        }
       },
     }),
   ]

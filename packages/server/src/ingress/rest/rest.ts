@@ -27,6 +27,8 @@ import type { DoorEnvironment, DoorNeeds } from './door.ts'
 import { eventRoutes } from './event-routes.ts'
 import { execRoutes } from './exec-route.ts'
 import { executionRoutes } from './execution-routes.ts'
+import { clockRoutes } from './clock-routes.ts'
+import type { ClockNeeds } from './clock-routes.ts'
 import { factRoutes } from './fact-routes.ts'
 import type { FactRoutesNeeds } from './fact-routes.ts'
 import { fileRoutes } from './file-routes.ts'
@@ -53,7 +55,7 @@ import { tenantRoutes } from './tenant-routes.ts'
 import { toolRoutes } from './tool-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRoutesNeeds, HealthNeeds, MetricsNeeds {
+export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRoutesNeeds, HealthNeeds, ClockNeeds, MetricsNeeds {
   readonly store: Store
   readonly sessions: Sessions
   readonly tenants: Tenants
@@ -104,6 +106,7 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...mcpUseRoutes({ ...mcp, sessions, scopes, pipelines }),
     ...webhookRoutes({ webhooks: needs.webhooks }),
     ...healthRoutes(needs),
+    ...clockRoutes(needs),
     ...metricsRoutes(needs),
   ]
   return [...routes, ...docsRoutes(routes, release)]

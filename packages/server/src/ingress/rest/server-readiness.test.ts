@@ -9,6 +9,7 @@ let store: Store
 let now: number
 let asked: number
 let isStopping: boolean
+let homeProblem: HoldfastError | null
 let answer: (signal: AbortSignal) => Promise<unknown>
 let check: () => Promise<void>
 
@@ -16,8 +17,12 @@ beforeEach(async () => {
   store = await openSqliteStore(':memory:')
   ;[now, asked, isStopping] = [0, 0, false]
   answer = async () => []
+  homeProblem = null
   check = readinessCheck({
     ...{ store, clock: () => now, isStopping: () => isStopping, storeAnswerMs: 50, backendAnswerMs: 50 },
+    checkHome: async () => {
+      if (homeProblem !== null) throw homeProblem
+    },
     askBackend(signal) {
       asked += 1
       return answer(signal)
@@ -60,7 +65,15 @@ test('a database that hangs is not waited for, and not asked again meanwhile', a
       throw new Error('too late')
     },
   }
-  check = readinessCheck({ store: hanging, clock: () => now, isStopping: () => false, storeAnswerMs: 20, askBackend: async () => [] })
+  const checkHome = async () => undefined
+  check = readinessCheck({
+    store: hanging,
+    checkHome,
+    clock: () => now,
+    isStopping: () => false,
+    storeAnswerMs: 20,
+    askBackend: async () => [],
+  })
   expect(await Promise.all([refusal(), refusal()])).toMatchObject([{ details: { part: 'store' } }, { details: { part: 'store' } }])
   expect(reads).toBe(1)
   released.resolve()
@@ -97,4 +110,9 @@ test('a backend that answered lately is not asked again, whatever the clock does
   now = -60_000
   await check()
   expect(asked).toBe(3)
+})
+
+test('one whose home lacks something is not, and says which part', async () => {
+  homeProblem = new HoldfastError('store_unavailable', 'no space is left on the disk of the home', { part: 'disk' })
+  expect(await refusal()).toMatchObject({ message: 'no space is left on the disk of the home', details: { part: 'disk' } })
 })

@@ -18,6 +18,8 @@ const BACKEND_ANSWER_MS = 5_000
 export interface ReadinessNeeds {
   isStopping(): boolean
   readonly store: Store
+  /** Throws `store_unavailable` when the home lacks something. */
+  checkHome(): Promise<void>
   /** Resolves when the backend answers. */
   askBackend(signal: AbortSignal): Promise<unknown>
   readonly clock: () => number
@@ -27,7 +29,7 @@ export interface ReadinessNeeds {
 
 /** Throws `server_stopping`, `store_unavailable` or `backend_unavailable`, with the `part` in its details. */
 export function readinessCheck(needs: ReadinessNeeds): () => Promise<void> {
-  const { isStopping, store, askBackend, clock, storeAnswerMs = STORE_ANSWER_MS, backendAnswerMs = BACKEND_ANSWER_MS } = needs
+  const { isStopping, store, checkHome, askBackend, clock, storeAnswerMs = STORE_ANSWER_MS, backendAnswerMs = BACKEND_ANSWER_MS } = needs
   let answeredAt = Number.NEGATIVE_INFINITY
   const askStore = oneAtATime(() => answerWithin(storeAnswerMs, () => store.read((sql) => sql.get('SELECT 1 AS one'))))
   const askForSandboxes = oneAtATime(async () => {
@@ -36,6 +38,7 @@ export function readinessCheck(needs: ReadinessNeeds): () => Promise<void> {
   })
   return async () => {
     if (isStopping()) throw new HoldfastError('server_stopping', 'the server is stopping', { part: 'server' })
+    await checkHome()
     await askStore().catch(notReady('store_unavailable', 'the database does not answer', 'store'))
     // A clock that was set back must not make an old answer look fresh for ever.
     if (Math.abs(clock() - answeredAt) < LATELY_MS) return

@@ -5,6 +5,7 @@
  * speaks against it.
  */
 import { HoldfastError } from '@holdfast/protocol'
+import { sameFile } from '../../home/home-health.ts'
 import { closable } from '../closable.ts'
 import type { Sql, Store } from '../store.ts'
 import { openConnection, type Connection } from './connection.ts'
@@ -29,11 +30,13 @@ export interface SqliteOptions {
   readonly inspect?: (sql: Sql) => Promise<unknown>
   /** Another process's lock was in the way, and it is tried again. */
   readonly onRetry?: () => void
+  /** The disk is full; `true` when there is room now, and the write is tried once more. */
+  readonly onFull?: (() => boolean) | undefined
 }
 
 /** Opens the file, or makes it. `:memory:` is for tests: there, reads take their turn among the writes. */
 export async function openSqliteStore(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const { lockWaitMs = LOCK_WAIT_MS, inspect = async () => undefined, onRetry } = options
+  const { lockWaitMs = LOCK_WAIT_MS, inspect = async () => undefined, onRetry, onFull } = options
   if (path === MEMORY) return openInMemory(lockWaitMs)
   makePrivateFile(path)
   const open: Connection[] = []
@@ -46,7 +49,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
     open.push(writing)
     await waitWhileBusy(lockWaitMs, () => useWriteAheadLog(writing, path))
     const readers = createReaders(reading, path)
-    const queue = createWriteQueue({ connection: writing, path, lockWaitMs, onRetry })
+    const queue = createWriteQueue({ connection: writing, path, lockWaitMs, onRetry, onFull, isFileThere: sameFile(path) })
     return closable(path, {
       dialect: 'sqlite',
       read: readers.read,

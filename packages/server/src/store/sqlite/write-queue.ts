@@ -6,7 +6,7 @@
  * rolls back alone. Nobody hears of success before the common commit.
  * Why on the main thread: docs/adr/0010-store.md
  */
-import type { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol'
 import { performAll } from '../after-commit.ts'
 import type { Durability, Transaction } from '../store.ts'
 import type { Connection } from './connection.ts'
@@ -40,9 +40,13 @@ interface Needs {
   readonly lockWaitMs: number
   /** That lock was in the way, and it is tried again. */
   readonly onRetry?: (() => void) | undefined
+  /** Whether the path still names the open file: what is written to a deleted file is lost. */
+  readonly isFileThere?: (() => boolean) | undefined
+  /** The disk is full; `true` when there is room now, and the write is tried once more. */
+  readonly onFull?: (() => boolean) | undefined
 }
 
-export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Needs): WriteQueue {
+export function createWriteQueue({ connection, path, lockWaitMs, onRetry, isFileThere, onFull }: Needs): WriteQueue {
   const jobs: Job[] = []
   let isRunning = false
   let synchronous: 'FULL' | 'NORMAL' | null = null
@@ -58,15 +62,18 @@ export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Need
     isRunning = false
   }
 
-  async function runBatch(batch: readonly Job[]): Promise<void> {
+  async function runBatch(batch: readonly Job[], isLastTry = false): Promise<void> {
     const done: DoneJob[] = []
+    const refused = new Set<Job>()
     try {
       if (damage !== null) throw damage
+      if (isFileThere?.() === false) throw fileLost(path)
       syncAs(batch.some(({ durability }) => durability === 'power') ? 'FULL' : 'NORMAL')
       await waitWhileBusy(lockWaitMs, () => connection.frame('BEGIN IMMEDIATE'), onRetry)
       for (const job of batch) {
         const doneJob = await runAlone(job, batch.length > 1)
-        if (doneJob !== null) done.push(doneJob)
+        if (doneJob === null) refused.add(job)
+        else done.push(doneJob)
       }
       if (done.length > 0) connection.frame('COMMIT')
       else rollBack()
@@ -74,6 +81,11 @@ export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Need
       const failure = fromSqliteError(error, path)
       if (failure.code === 'store_corrupt') damage = failure
       rollBack()
+      if (failure.code === 'store_full' && !isLastTry && onFull?.() === true)
+        return runBatch(
+          batch.filter((job) => !refused.has(job)),
+          true,
+        )
       // Those that were rejected on their own stay so: a promise hears its first answer only.
       for (const job of batch) job.reject(failure)
       return
@@ -97,7 +109,7 @@ export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Need
     } catch (error) {
       const failure = scope.end()
       // When SQLite itself has rolled back, the jobs before this one are gone too.
-      if (!connection.isInTransaction || failure?.code === 'store_corrupt') throw failure ?? error
+      if (!connection.isInTransaction || failure?.code === 'store_corrupt' || failure?.code === 'store_full') throw failure ?? error
       connection.frame(isInCompany ? 'ROLLBACK TO job' : 'ROLLBACK')
       if (isInCompany) connection.frame('RELEASE job')
       job.reject(error)
@@ -136,4 +148,9 @@ export function createWriteQueue({ connection, path, lockWaitMs, onRetry }: Need
 /** Whatever the sockets bring in this turn of the event loop joins the batch. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
+}
+
+function fileLost(path: string): HoldfastError {
+  const message = `the database ${path} was removed or replaced below the running server; restore it and restart the server; nothing was changed`
+  return new HoldfastError('store_unavailable', message, { path })
 }

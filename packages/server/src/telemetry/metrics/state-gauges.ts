@@ -34,6 +34,8 @@ export interface StateSources {
   kept(kind: 'output' | 'events' | 'answers'): number
   mcp(): McpState
   readonly clock: () => number
+  /** How far the wall clock is ahead of the server's clock after a jump that is not followed yet. */
+  clockJumpSeconds(): number
 }
 
 export function stateGauges(registry: Registry, sources: StateSources): void {
@@ -60,6 +62,11 @@ export function stateGauges(registry: Registry, sources: StateSources): void {
     },
   })
   gauge('holdfast_requests_attended', 'Callers who are being served by a session at this moment.', sources.attended)
+  gauge(
+    'holdfast_clock_jump_seconds',
+    'How far the wall clock jumped, while the jump is not followed; 0 otherwise.',
+    sources.clockJumpSeconds,
+  )
   gauge('holdfast_sessions_waiting', 'Sessions on this server whose sandbox is being made.', sources.waiting)
   gauge('holdfast_sandboxes_connected', 'Sandboxes that this server is connected to.', sources.sandboxes)
   gauge('holdfast_kept_output_bytes', 'Execution records with their output, of all tenants; bounded by quotas.output for each.', () =>

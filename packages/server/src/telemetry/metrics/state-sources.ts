@@ -3,6 +3,7 @@
  *
  * Stands beside the flow.
  */
+import type { SteadyClock } from '../../home/steady-clock.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Store } from '../../store/store.ts'
 import { countOpenSessions, countWebhooksBehind } from '../../store/tables/state-counts.ts'
@@ -12,10 +13,10 @@ export interface StateSourcesNeeds {
   readonly store: Store
   readonly sessions: Pick<Sessions, 'attended' | 'waiting' | 'sandboxes' | 'kept'>
   readonly mcp: { readonly standing: McpState }
-  readonly clock: () => number
+  readonly steadyClock: Pick<SteadyClock, 'now' | 'jump'>
 }
 
-export function stateSources({ store, sessions, mcp, clock }: StateSourcesNeeds): StateSources {
+export function stateSources({ store, sessions, mcp, steadyClock }: StateSourcesNeeds): StateSources {
   return {
     stored: () => store.read(async (sql) => ({ sessions: await countOpenSessions(sql), webhooksBehind: await countWebhooksBehind(sql) })),
     attended: () => sessions.attended,
@@ -23,6 +24,7 @@ export function stateSources({ store, sessions, mcp, clock }: StateSourcesNeeds)
     sandboxes: () => sessions.sandboxes,
     kept: (kind) => sessions.kept.total(kind),
     mcp: () => mcp.standing,
-    clock,
+    clock: steadyClock.now,
+    clockJumpSeconds: () => Math.round((steadyClock.jump()?.byMs ?? 0) / 1000),
   }
 }

@@ -101,6 +101,7 @@ export async function openLaboratory(
     probeBackends: async () => [{ kind: backend.kind, probe: await backend.probe() }],
     health: () => ({ backend: backend.kind, version: 'test' }),
     checkReady: async () => {},
+    steadyClock: { now: Date.now, wall: Date.now, jump: () => null, confirm: () => false },
     metrics,
     isMetricsPublic: config.isMetricsPublic,
     release: '0.0.0',
