@@ -22,7 +22,7 @@ export async function plainRead(
     ...(flags.as === undefined ? {} : { 'x-holdfast-on-behalf-of': flags.as }),
     ...(flags.group === undefined ? {} : { 'x-holdfast-groups': flags.group.join(',') }),
   }
-  const address = `${url.replace(/\/+$/, '')}${path}?${parameters.toString()}`
+  const address = `${url.replace(/(?<!\/)\/+$/, '')}${path}?${parameters.toString()}`
   const response = await fetch(address, { headers, redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
     (cause: unknown) => {
       throw new HoldfastError('server_unreachable', `cannot reach the server at ${url}`, {}, { cause })

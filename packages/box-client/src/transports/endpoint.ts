@@ -34,5 +34,5 @@ export function boxEndpoint(address: string): BoxEndpoint {
 
 // A URL forgets a port that is its scheme's own, and `http://box:80` must not become 5410.
 function writtenPort(address: string): string {
-  return /^[a-z]+:\/\/(?:[^/?#]*@)?(?:\[[^\]]*\]|[^/?#:]*):(?<port>\d+)/i.exec(address)?.groups?.['port'] ?? DEFAULT_PORT
+  return /^[a-z]+:\/\/(?:[^/?#]*@)?(?:\[[^\]@]*\]|[^/?#:@]*):(?<port>\d+)/i.exec(address)?.groups?.['port'] ?? DEFAULT_PORT
 }

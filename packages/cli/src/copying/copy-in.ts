@@ -64,7 +64,7 @@ async function send(
 /** The name that it has then. */
 async function intoDirectory(session: Session, path: string, name: string): Promise<string> {
   const isDirectory = path.endsWith('/') || (await typeOf(session, path)) === 'directory'
-  return isDirectory ? `${path.replace(/\/+$/, '')}/${name}` : path
+  return isDirectory ? `${path.replace(/(?<!\/)\/+$/, '')}/${name}` : path
 }
 
 async function typeOf(session: Session, path: string): Promise<FileEntry['type'] | null> {

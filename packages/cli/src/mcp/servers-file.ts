@@ -33,11 +33,11 @@ function parsed(content: string, what: string): unknown {
   }
 }
 
-/** Strings stay as they are, whatever is in them. */
+/** Strings stay as they are, whatever is in them. One without an end reaches to the end of the text, so that no part is read twice. */
 export function withoutComments(content: string): string {
   return content
-    .replaceAll(/"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, (found) =>
+    .replaceAll(/"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, (found) =>
       found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' '),
     )
-    .replaceAll(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ' '))
+    .replaceAll(/"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|,(?=\s*[}\]])/g, (found) => (found.startsWith('"') ? found : ' '))
 }

@@ -1,4 +1,5 @@
 /** The flat wish of a Box client: defaults, lax values, and what is refused. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BoxManagedProcessSpec } from './box-process.ts'
 import { BoxSpec } from './box-spec.ts'
@@ -29,6 +30,18 @@ describe('a spec', () => {
     expect(spec(lax)).not.toHaveProperty('colour')
     for (const word of ['1', 'true', 'T', 'Yes', 'y', 'ON']) expect(spec({ persistent: word }).persistent).toBe(true)
     for (const word of ['0', 'false', 'F', 'No', 'n', 'OFF']) expect(spec({ persistent: word }).persistent).toBe(false)
+  })
+
+  test('reads a number as text of at most 64 characters, and refuses a longer one without looking at its digits', () => {
+    const asNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+    const text = fc.string({ unit: fc.constantFrom(...'0123456789.+-eE '.split('')), maxLength: 64 })
+    fc.assert(
+      fc.property(text, (cpus) => {
+        const isNumber = asNumber.test(cpus.trim()) && Number.isFinite(Number(cpus)) && Number(cpus) > 0
+        expect(BoxSpec.safeParse({ session_id: 's1', cpus }).data?.cpus).toBe(isNumber ? Number(cpus) : undefined)
+      }),
+    )
+    expect(refused({ cpus: `${'1'.repeat(1_000_000)}x`, memory_mb: '1'.repeat(1_000_000) })).toEqual(['cpus', 'memory_mb'])
   })
 
   test('trims its texts', () => {

@@ -15,6 +15,7 @@ describe('names', () => {
 
   test('have runs of other characters as one hyphen, and none at the ends', () => {
     expect(sanitizedSessionId('--a::/b漢c_.-')).toBe('a-b-c_.')
+    expect(sanitizedSessionId(`-a${'-'.repeat(1_000_000)}b--`)).toHaveLength(1_000_002)
     for (const nothing of ['', ' ', '://', '漢']) expect(() => sanitizedSessionId(nothing)).toThrow(BoxError)
   })
 })

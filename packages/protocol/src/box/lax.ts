@@ -10,9 +10,12 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
   ...['0', 'false', 'f', 'no', 'n', 'off'].map((word) => [word, false] as const),
 ])
 
+/** Longer texts are not numbers that anybody means. */
+const MAXIMUM_NUMBER_LENGTH = 64
+
 function numberOf(value: unknown, text: RegExp): unknown {
   if (typeof value === 'boolean') return Number(value)
-  if (typeof value !== 'string') return value
+  if (typeof value !== 'string' || value.length > MAXIMUM_NUMBER_LENGTH) return value
   return text.test(value.trim()) ? Number(value.trim()) : value
 }
 
@@ -25,7 +28,7 @@ function booleanOf(value: unknown): unknown {
 export const laxInteger = z.preprocess((value) => numberOf(value, /^[+-]?\d+(\.0*)?$/), z.int({ error: 'must be a whole number' }))
 
 export const laxNumber = z.preprocess(
-  (value) => numberOf(value, /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i),
+  (value) => numberOf(value, /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i),
   z.number({ error: 'must be a number' }),
 )
 

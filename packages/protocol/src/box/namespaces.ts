@@ -16,7 +16,7 @@ export function placementNamespace(instance: string, workspace: string, generati
 
 /** What a caller gets back for its session id. Throws `ValueError` when nothing is left of it. */
 export function sanitizedSessionId(logicalId: string): string {
-  const sanitized = logicalId.replaceAll(/[^A-Za-z0-9_.-]+/g, '-').replaceAll(/^-+|-+$/g, '')
+  const sanitized = logicalId.replaceAll(/[^A-Za-z0-9_.-]+/g, '-').replaceAll(/^-+|(?<!-)-+$/g, '')
   if (sanitized === '') throw new BoxError('ValueError', 'session_id: must contain a letter, a digit, "_" or "."')
   return sanitized
 }

@@ -198,7 +198,7 @@ function baseUrl(text: string): string {
       ...{ code: 'invalid_request', message: `url: ${JSON.stringify(text)} is not an address such as http://127.0.0.1:5410` },
       hint: 'Give `url`, or set HOLDFAST_URL.',
     })
-  return text.replace(/\/+$/, '')
+  return text.replace(/(?<!\/)\/+$/, '')
 }
 
 function speakerHeaders({ tenant, onBehalfOf, groups }: TransportNeeds): Record<string, string> {

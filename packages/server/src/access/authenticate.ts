@@ -28,7 +28,8 @@ export interface Credentials {
 export interface RequestCredentials extends Credentials {
   /** Whom a service key speaks for. */
   readonly onBehalfOf?: string | undefined
-  readonly onBehalfOfGroups?: readonly string[] | undefined
+  /** The groups of that user, with commas between them. Split only for a service key: anybody may send the header. */
+  readonly onBehalfOfGroups?: string | undefined
   /** The id of the tenant that a platform administrator means. */
   readonly tenant?: string | undefined
   /** Where the request comes from. */
@@ -97,7 +98,8 @@ function principalOf({ id, tenantId, subject, groups, role, kind }: KeyRecord): 
 function speakingFor({ principal: holder, users }: Holder, { onBehalfOf, onBehalfOfGroups }: RequestCredentials): Principal {
   if (onBehalfOf === undefined && onBehalfOfGroups === undefined) return holder
   if (users === null) throw new HoldfastError('forbidden', 'only a service key may act on behalf of somebody')
-  const parsed = OnBehalfOf.safeParse({ on_behalf_of: onBehalfOf, on_behalf_of_groups: onBehalfOfGroups })
+  const groupNames = onBehalfOfGroups?.split(',').map((group) => group.trim())
+  const parsed = OnBehalfOf.safeParse({ on_behalf_of: onBehalfOf, on_behalf_of_groups: groupNames })
   if (!parsed.success) throw new HoldfastError('invalid_request', problemSentence(fieldProblems(parsed.error)))
   const { on_behalf_of: user, on_behalf_of_groups: named } = parsed.data
   const speaker = { subject: holder.subject, groups: holder.groups, users }

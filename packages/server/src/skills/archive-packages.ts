@@ -82,7 +82,7 @@ export function targetOf(sourcePath: string, { filename, targetSuffix = DEFAULT_
 }
 
 function partOf(text: string, length: number): string {
-  const plain = text.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').replaceAll(/^-+|-+$/g, '')
+  const plain = text.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').replaceAll(/^-+|(?<!-)-+$/g, '')
   return Array.from(plain).slice(0, length).join('')
 }
 

@@ -35,7 +35,7 @@ export interface OtlpNeeds {
 
 export function otlpTracing({ url, serverId, release, log, gatherMs = GATHER_MS, sendMs = SEND_MS }: OtlpNeeds): Tracing {
   const current = new AsyncLocalStorage<OpenSpan>()
-  const exporter = new OTLPTraceExporter({ url: `${url.replace(/\/+$/, '')}/v1/traces`, timeoutMillis: sendMs })
+  const exporter = new OTLPTraceExporter({ url: `${url.replace(/(?<!\/)\/+$/, '')}/v1/traces`, timeoutMillis: sendMs })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': 'holdfast', 'service.version': release, 'service.instance.id': serverId }),
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),

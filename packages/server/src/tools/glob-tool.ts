@@ -32,7 +32,7 @@ export function globTool(files: Pick<SessionFiles, 'glob'>): Tool<'glob'> {
 
 /** Below `path`, wherever that is: `*.py` and `src/*.ts` mean what they mean in any directory. */
 export function atAnyDepth(pattern: string, path: string): string {
-  const start = `${path.replace(/\/+$/, '')}/`
+  const start = `${path.replace(/(?<!\/)\/+$/, '')}/`
   const below = pattern.startsWith(start) ? pattern.slice(start.length) : pattern
   if (below.startsWith('/')) throw new ToolFailure(`pattern: must be relative to path, which is ${path}`)
   return below.startsWith('**/') ? below : `**/${below.replace(/^(?:\.\/+)+/, '')}`

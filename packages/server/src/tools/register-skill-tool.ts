@@ -42,7 +42,7 @@ export function registerSkillTool({ files, skills, store, clock }: RegisterSkill
       'It holds a SKILL.md with a name, a description and instructions, and whatever these need.',
     async run({ target, session, requireSkillWriter }, input) {
       const writer = requireSkillWriter()
-      const root = posix.normalize(absolutePath(session, input.path)).replace(/\/+$/, '')
+      const root = posix.normalize(absolutePath(session, input.path)).replace(/(?<!\/)\/+$/, '')
       const entries = await entriesOf(files, target, root)
       const name = input.name ?? (await nameIn(files, target, root, entries)) ?? posix.basename(root)
       const fields = { displayName: input.display_name, description: input.description, instructions: input.instructions }

@@ -40,7 +40,7 @@ export function entering({ authenticate, callerOf, admit, clientAddress }: Enter
       authorization: header('authorization'),
       apiKey: header('x-api-key'),
       onBehalfOf: header('x-holdfast-on-behalf-of'),
-      onBehalfOfGroups: header('x-holdfast-groups')?.split(/ *, */),
+      onBehalfOfGroups: header('x-holdfast-groups'),
       tenant: header('x-holdfast-tenant'),
       address: clientAddress(peer, header('x-forwarded-for')),
     })

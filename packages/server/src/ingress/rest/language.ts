@@ -14,7 +14,11 @@ export function languageOf(header: string | undefined): Language {
     .slice(0, 512)
     .split(',')
     .map((part) => {
-      const [tag = '', ...parameters] = part.trim().toLowerCase().split(/ *; */)
+      const [tag = '', ...parameters] = part
+        .trim()
+        .toLowerCase()
+        .split(';')
+        .map((piece) => piece.trim())
       const quality = parameters.find((parameter) => parameter.startsWith('q='))
       return { tag, quality: quality === undefined ? 1 : Number(quality.slice(2)) }
     })

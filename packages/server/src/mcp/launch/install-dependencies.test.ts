@@ -79,6 +79,12 @@ function install(play: (argv: readonly string[]) => Played, differs: Partial<Dep
   return { done, told, ...box_ }
 }
 
+test.each(['\n', ' ', '\t', '@', '\n#'])('a manifest of 250 KB of %j holds nothing up', async (text) => {
+  const prepared = box(() => ({}))
+  prepared.kept.set(`${places.project}/requirements.txt`, `#${text.repeat(250_000 / text.length)}#`)
+  await expect(install(() => ({}), {}, prepared).done).resolves.toEqual({ isInstalled: true })
+})
+
 describe('dependencies that cannot be installed', () => {
   test('fail with the step, its end and the end of what it said', async () => {
     const { done, kept } = install((argv) => (isPip(argv) ? { exitCode: 1, prints: 'one\nERROR: no such thing\n\n' } : {}))

@@ -32,7 +32,7 @@ if wanted:
 export const PYTHON_RECIPE: Recipe = {
   title: 'Python',
   manifests: ['requirements.txt', 'pyproject.toml', 'setup.py', 'setup.cfg'],
-  localDependency: /^\s*(?:-e\b|--editable\b|\.{0,2}\/|file:)|@\s*file:/m,
+  localDependency: /^[ \t]*(?:-e\b|--editable\b|\.{0,2}\/|file:)|@[ \t]*file:/m,
   probe: ['/bin/sh', '-c', `exec ${INTERPRETER} -c 'import sys; print(sys.executable, sys.version)'`],
   withoutRuntime: 'the box has no python3; name an image that has it with box.image',
   note: ({ venv }) => `${venv}/.holdfast-installed`,

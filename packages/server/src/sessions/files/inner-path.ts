@@ -19,7 +19,7 @@ export function innerPath({ inhabitant }: Pick<Place, 'inhabitant'>, path: strin
 
 /** Where it lies, and its name there. `..` and `/` have none. */
 export function splitPath(path: string): { readonly directory: string; readonly name: string } {
-  const bare = path.replace(/\/+$/, '')
+  const bare = path.replace(/(?<!\/)\/+$/, '')
   const slash = bare.lastIndexOf('/')
   return { directory: bare.slice(0, slash) || '/', name: bare.slice(slash + 1) }
 }

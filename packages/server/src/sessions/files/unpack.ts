@@ -23,7 +23,7 @@ export async function unpackFiles(place: Place, path: string, archive: AsyncIter
   const there = await files.stat(path, { ...as, follow: true }).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
   if (there !== null && there.type !== 'directory') throw failedWith('ENOTDIR', `${path} is a ${there.type}, not a directory`, { path })
   if (there !== null) return extract(place, path, head, pieces, signal)
-  const directory = path.replace(/\/+$/, '')
+  const directory = path.replace(/(?<!\/)\/+$/, '')
   const aside = `${directory}.${randomId('holdfast')}`
   await files.mkdir(aside, { ...as, parents: true })
   try {

@@ -29,7 +29,7 @@ export async function watchBelow(
     signal.removeEventListener('abort', giveUp)
   })
   const iterator = watched[Symbol.asyncIterator]()
-  const base = root.replace(/\/+$/, '')
+  const base = root.replace(/(?<!\/)\/+$/, '')
   const next = async (): Promise<IteratorResult<WatchEvent, undefined>> => {
     const { done, value } = await iterator.next().catch((error: unknown) => {
       onOver()
