@@ -92,6 +92,8 @@ export interface Config {
   readonly logFormat: SettingValue<'log.format'>
   readonly isMetricsPublic: boolean
   readonly otlpUrl: string | null
+  /** Where its file is, or would be. */
+  readonly configFile: string
   readonly guestPath: string
   readonly launcherPath: string
   /** Every setting as `holdfast config show` prints it; secrets are masked. */
@@ -112,7 +114,8 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
   const fromEnvironment = environmentValues(environment)
   const early = valueReader([fromFlags, fromEnvironment])
   const namedFile = flags.config ?? environment['HOLDFAST_CONFIG']
-  const fromFile = fileValues(namedFile === undefined ? join(early('home'), 'holdfast.yaml') : resolve(namedFile), namedFile !== undefined)
+  const configFile = namedFile === undefined ? join(early('home'), 'holdfast.yaml') : resolve(namedFile)
+  const fromFile = fileValues(configFile, namedFile !== undefined)
 
   const sources = [fromFlags, fromEnvironment, fromFile]
   const read = valueReader(sources)
@@ -213,6 +216,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     logFormat: read('log.format'),
     isMetricsPublic: read('metrics.public'),
     otlpUrl: read('telemetry.otlp_url'),
+    configFile,
     guestPath: read('guest.path'),
     launcherPath: read('guest.launcher'),
     shown: SETTING_NAMES.map((name) => shownSetting(name, read(name), firstOf(sources, name))),

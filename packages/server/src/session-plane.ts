@@ -31,6 +31,7 @@ import type { Profiles } from './policy/profiles.ts'
 import { sandboxPolicy } from './policy/sandbox-policy.ts'
 import { scopePolicy } from './policy/scopes/scope-policy.ts'
 import type { ScopePolicy } from './policy/scopes/scope-policy.ts'
+import { checkRoots, ownPaths, warnOfWritable } from './policy/own-paths.ts'
 import { sessionMounts } from './policy/session-mounts.ts'
 import { sessionSpecs } from './policy/session-spec.ts'
 import type { ChosenBackend, OpenBackend } from './sandboxes/choose.ts'
@@ -149,10 +150,15 @@ export async function openSessionPlane({
   const obstacles = await profileObstacles({ profiles, pipelines, policy, backend: chosen.backend })
   const { allowedMountRoots: allowedRoots } = config
   const user = sandboxUserOnHost()
+  const own = await ownPaths({ ...config, modules: import.meta.dirname })
+  await checkRoots([...allowedRoots, ...(config.box.isEnabled && config.box.hostRoot !== null ? [config.box.hostRoot] : [])], own)
+  await warnOfWritable(own, user, log)
   const workspace = config.defaultWorkspace === null ? null : defaultWorkspace({ directory: config.defaultWorkspace, allowedRoots, user })
   const boxTenant = config.box.isEnabled ? await tenants.activeTenant(config.box.tenant) : null
   const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(hostRootOf(home.path, config.box.hostRoot)) }
-  const mounts = sessionMounts({ allowedRoots, stateDir: home.path, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces })
+  const mounts = sessionMounts({
+    ...{ allowedRoots, stateDir: home.path, ownPaths: own, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces, log },
+  })
   const specs = sessionSpecs({
     ...{ policy, chosen, profiles, pipelines, mounts, defaultWorkspace: workspace, packedSessions: config.packedSessions },
     mayRaiseLimits: isServerRoot(),

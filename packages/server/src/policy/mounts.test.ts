@@ -76,13 +76,13 @@ test('a path with NUL in it is refused', async () => {
 })
 
 test('what does not exist is refused', async () => {
-  expect(await refusal(join(root, 'work', 'missing'))).toContain('it does not exist')
+  expect(await refusal(join(root, 'work', 'missing'))).toContain('it does not exist, or a link in it leads to where callers may not mount')
 })
 
 test('what lies outside the allowed roots is refused, also by a link or by ..', async () => {
   symlinkSync(join(root, 'elsewhere'), join(root, 'work', 'link'))
   expect(await refusal(join(root, 'elsewhere'))).toContain('it is not under an allowed root')
-  expect(await refusal(join(root, 'work', 'link'))).toContain(`it leads to ${join(root, 'elsewhere')}, which is not under an allowed root`)
+  expect(await refusal(join(root, 'work', 'link'))).toContain('a link in it leads to where callers may not mount')
   expect(await refusal(`${directory('a')}/../../elsewhere`)).toContain('is not under an allowed root')
 })
 
@@ -92,19 +92,64 @@ test('a neighbour of a root whose name begins alike is outside', async () => {
 })
 
 test('with no allowed root nothing is allowed', async () => {
-  expect(await refusal(directory('a'), '/data', 'ro', { allowedRoots: [] })).toContain('there is none')
+  expect(await refusal(directory('a'), '/data', 'ro', { allowedRoots: [] })).toContain('it is not under an allowed root')
 })
 
 test.each(['/etc', '/etc/ssl', '/proc', '/proc/self', '/sys', '/dev', '/run', '/usr/bin', '/usr'])(
   '%s is refused even where everything is allowed',
   async (path) => {
-    expect(await refusal(path, '/data', 'ro', { allowedRoots: ['/'] })).toMatch(/cannot be mounted: it (lies in|leads to)/)
+    expect(await refusal(path, '/data', 'ro', { allowedRoots: ['/'] })).toContain('cannot be mounted: it lies in')
   },
 )
 
-test('a link to a system path is refused by where it leads', async () => {
+test('the answer does not depend on what the host has where callers may not mount', async () => {
+  const answer = async (path: string, over: Partial<MountRules> = {}) => (await refusal(path, '/data', 'ro', over)).replace(path, '<path>')
+  const state = join(root, 'state')
+  mkdirSync(join(state, 'session'))
+  symlinkSync('/etc', join(root, 'elsewhere', 'link'))
+  for (const [one, other] of [
+    ['/etc/shadow', '/etc/no-such-file'],
+    [join(root, 'elsewhere', 'link'), join(root, 'elsewhere', 'nothing')],
+    [join(state, 'session'), join(state, 'no-session')],
+  ] as const) {
+    for (const allowedRoots of [[], [join(root, 'work')], ['/']])
+      expect(await answer(one, { allowedRoots })).toBe(await answer(other, { allowedRoots }))
+  }
+  expect(await answer('/proc/self/exe')).toBe(await answer('/no/such/path'))
+  // Callers can make links below a root: they must not be a way to look elsewhere.
+  for (const [name, target] of [
+    ['there', '/etc/passwd'],
+    ['not-there', '/etc/no-such-file'],
+    ['session', join(state, 'session')],
+    ['no-session', join(state, 'no-session')],
+  ] as const)
+    symlinkSync(target, join(root, 'work', name))
+  const told = await Promise.all(['there', 'not-there', 'session', 'no-session', 'missing'].map((name) => answer(join(root, 'work', name))))
+  expect(new Set(told).size).toBe(1)
+})
+
+test('where a link leads goes to the log', async () => {
+  const logged: unknown[] = []
   symlinkSync('/etc', join(root, 'work', 'innocent'))
-  expect(await refusal(join(root, 'work', 'innocent'))).toContain('it leads to /etc, which lies in /etc')
+  await refusal(join(root, 'work', 'innocent'), '/data', 'ro', { log: { info: (...line) => void logged.push(line) } })
+  expect(logged).toEqual([['mount-refused', { path: join(root, 'work', 'innocent'), leads_to: '/etc' }]])
+})
+
+test.each(['ro', 'rw'] as const)('the programs and the configuration of the server are refused, in and above (%s)', async (mode) => {
+  const programs = directory('clone/guest/build')
+  writeFileSync(join(programs, 'holdfast-launcher'), '')
+  const file = join(directory('settings'), 'holdfast.yaml')
+  writeFileSync(file, '')
+  const own = [
+    { path: programs, what: 'the launcher of the server' },
+    { path: file, what: 'the configuration of the server' },
+  ]
+  symlinkSync(programs, join(root, 'work', 'link'))
+  for (const path of [programs, join(programs, 'holdfast-launcher'), join(root, 'work', 'clone'), join(root, 'work')])
+    expect(await refusal(path, '/data', mode, { ownPaths: own })).toMatch(/(lies in|contains) the launcher of the server/)
+  for (const path of [file, join(root, 'work', 'settings')])
+    expect(await refusal(path, '/data', mode, { ownPaths: own })).toMatch(/(lies in|contains) the configuration of the server/)
+  expect(await refusal(join(root, 'work', 'link'), '/data', mode, { ownPaths: own })).toContain('a link in it leads')
 })
 
 test('the root of the host, and what contains a system path, are refused', async () => {

@@ -1,17 +1,20 @@
 /**
  * Mount rules: which directories of the host a caller may show to a sandbox, and where.
  *
- * ingress → access → [policy] → sessions → sandboxes → guest → result
- *
- * Every rule looks at the path after symbolic links are resolved, and the mount is made of that path: what was checked
- * is what is mounted. Why each rule is there: THREAT-MODEL.md, "Mounts".
+ * A path is checked twice. First as it is written, without the disk: a source outside of the allowed roots gets one answer, whatever the
+ * host has there. Then after symbolic links are resolved, and the mount is made of that path: what was checked is what is mounted. Callers
+ * do not learn where a link leads, because they may make links below a root themselves; that goes to the log.
+ * Why each rule is there: THREAT-MODEL.md, "Mounts".
  */
 import { constants } from 'node:fs'
 import { access, lstat, realpath, stat } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute, join, normalize } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { Mount } from '../sandboxes/spec.ts'
+import type { Log } from '../telemetry/log.ts'
 import { checkTargets } from './mount-targets.ts'
+import type { OwnPath } from './own-paths.ts'
+import { isWithin } from './path-within.ts'
 
 export interface MountWish {
   readonly source: string
@@ -24,8 +27,11 @@ export interface MountRules {
   readonly allowedRoots: readonly string[]
   /** The server's own state; a caller never sees it, whatever the roots say. */
   readonly stateDir: string
+  /** The server's own programs and configuration: as closed to callers as its state. */
+  readonly ownPaths?: readonly OwnPath[] | undefined
   readonly sandboxUid: number
   readonly sandboxGid: number
+  readonly log?: Pick<Log, 'info'> | undefined
 }
 
 /** Never shown to a sandbox, nor anything that holds one of them: the system itself, its secrets, and the ways to control it. */
@@ -60,39 +66,58 @@ export async function serverMount(source: string, target: string, mode: 'ro' | '
 }
 
 interface ResolvedRoots {
-  readonly allowed: readonly string[]
-  readonly blocked: readonly { readonly path: string; readonly what: string }[]
+  /** Each as it was configured and as it is without links. */
+  readonly allowed: readonly { readonly written: string; readonly real: string }[]
+  readonly blocked: readonly OwnPath[]
 }
 
-async function resolveRoots(rules: MountRules): Promise<ResolvedRoots> {
-  const stateDir = await realpathOr(rules.stateDir)
+async function resolveRoots({ allowedRoots, stateDir, ownPaths = [] }: MountRules): Promise<ResolvedRoots> {
+  const state = [...new Set([tidy(stateDir), await realpathOr(stateDir)])]
   return {
-    allowed: await Promise.all(rules.allowedRoots.map(realpathOr)),
-    blocked: [...BLOCKED.map((path) => ({ path, what: path })), { path: stateDir, what: 'the state of the server' }],
+    allowed: await Promise.all(allowedRoots.map(async (root) => ({ written: tidy(root), real: await realpathOr(root) }))),
+    blocked: [
+      ...BLOCKED.map((path) => ({ path, what: path })),
+      ...state.map((path) => ({ path, what: 'the state of the server' })),
+      ...ownPaths,
+    ],
   }
 }
 
-async function checkSource(wish: MountWish, rules: MountRules, roots: ResolvedRoots): Promise<string> {
+async function checkSource(wish: MountWish, rules: MountRules, { allowed, blocked }: ResolvedRoots): Promise<string> {
   const refuse = refusalOf(wish.source)
   if (wish.source.includes('\0')) refuse('the path contains a NUL byte')
   if (!isAbsolute(wish.source)) refuse('the path is not absolute')
-  const source = await realpath(wish.source).catch((error: unknown) => refuse(`it cannot be opened (${reasonOf(error)})`, error))
-  const shown = source === wish.source ? 'it' : `it leads to ${source}, which`
-  if (source === '/') refuse(`${shown} is the whole host`)
-  const blocked = roots.blocked.find(({ path }) => isWithin(source, path) || isWithin(path, source))
-  if (blocked !== undefined) refuse(`${shown} ${isWithin(source, blocked.path) ? 'lies in' : 'contains'} ${blocked.what}`)
-  if (!roots.allowed.some((root) => isWithin(source, root)))
-    refuse(`${shown} is not under an allowed root (${roots.allowed.join(', ') || 'there is none'})`)
-  await checkKind(source, refuse)
-  if (wish.mode === 'rw') await checkWritable(source, rules, refuse)
-  return source
+  const written = tidy(wish.source)
+  if (!allowed.some((root) => isWithin(written, root.written) || isWithin(written, root.real))) refuse('it is not under an allowed root')
+  if (written === '/') refuse('it is the whole host')
+  const around = blockedBy(written, blocked)
+  if (around !== undefined) refuse(`it ${isWithin(written, around.path) ? 'lies in' : 'contains'} ${around.what}`)
+
+  const source = await realpath(wish.source).catch(() => null)
+  const isShown = source !== null && source !== '/' && blockedBy(source, blocked) === undefined
+  if (isShown && allowed.some((root) => isWithin(source, root.real))) {
+    await checkKind(source, refuse)
+    if (wish.mode === 'rw') await checkWritable(source, rules, refuse)
+    return source
+  }
+  rules.log?.info('mount-refused', { path: wish.source, leads_to: source })
+  return refuse('it does not exist, or a link in it leads to where callers may not mount')
 }
 
-type Refuse = (why: string, cause?: unknown) => never
+function blockedBy(path: string, blocked: ResolvedRoots['blocked']): OwnPath | undefined {
+  return blocked.find((each) => isWithin(path, each.path) || isWithin(each.path, path))
+}
+
+/** Without `.`, `..`, empty names and a slash at its end. */
+function tidy(path: string): string {
+  return normalize(path).replace(/(?<=.)\/$/, '')
+}
+
+type Refuse = (why: string) => never
 
 function refusalOf(path: string): Refuse {
-  return (why, cause) => {
-    throw new HoldfastError('mount_refused', `'${path}' cannot be mounted: ${why}`, { path }, cause === undefined ? {} : { cause })
+  return (why) => {
+    throw new HoldfastError('mount_refused', `'${path}' cannot be mounted: ${why}`, { path })
   }
 }
 
@@ -130,13 +155,4 @@ async function isWritableBy(path: string, uid: number, gid: number): Promise<boo
 /** A root that does not exist allows nothing and blocks nothing below it. */
 async function realpathOr(path: string): Promise<string> {
   return realpath(path).catch(() => path)
-}
-
-function isWithin(path: string, root: string): boolean {
-  return path === root || root === '/' || path.startsWith(`${root}/`)
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  return code === 'ENOENT' ? 'it does not exist' : String(code ?? error)
 }

@@ -6,12 +6,16 @@
  * Everything that a caller names passes the mount rules, when the session is created and each time that a sandbox is made for it.
  */
 import { realpath, stat } from 'node:fs/promises'
+import { normalize } from 'node:path'
 import { DEFAULT_WORKSPACE, HoldfastError } from '@holdfast/protocol'
 import type { MountWish, SandboxWish } from '@holdfast/protocol'
 import type { Mount, SandboxUser } from '../sandboxes/spec.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { DefaultWorkspace } from './default-workspace.ts'
 import { checkTargets } from './mount-targets.ts'
 import { checkMounts, serverMount } from './mounts.ts'
+import type { OwnPath } from './own-paths.ts'
+import { isWithin } from './path-within.ts'
 import { inTenant } from './tenant-paths.ts'
 
 export interface MountOwner {
@@ -37,14 +41,17 @@ export interface SessionMountsNeeds {
   readonly allowedRoots: readonly string[]
   /** The server's own state; never shown. */
   readonly stateDir: string
+  /** Its own programs and configuration; never shown. */
+  readonly ownPaths?: readonly OwnPath[]
   readonly user: SandboxUser
+  readonly log?: Pick<Log, 'info'>
   readonly defaultWorkspace: DefaultWorkspace | null
   /** Of owners of this one tenant: another tenant may have one of the same name. */
   readonly ownersPlaces?: (OwnersPlaces & { readonly tenantId: string }) | null
 }
 
 export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
-  const { allowedRoots, stateDir, user, defaultWorkspace, ownersPlaces = null } = needs
+  const { allowedRoots, stateDir, ownPaths, log, user, defaultWorkspace, ownersPlaces = null } = needs
   return {
     async of(wish, { tenantId, owner }, own) {
       const wishes = mountWishes(wish)
@@ -55,7 +62,7 @@ export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
       const roots = [...allowedRoots.map((root) => inTenant(root, tenantId)), ...(more?.rootsOf(owner) ?? [])]
       const place = more?.placeOf(owner) ?? null
       const [others, placed] = place === null ? [wishes, []] : await inPlace(wishes, place)
-      const mounts = await checkMounts(others, { allowedRoots: roots, stateDir, sandboxUid: user.uid, sandboxGid: user.gid })
+      const mounts = await checkMounts(others, { allowedRoots: roots, stateDir, ownPaths, log, sandboxUid: user.uid, sandboxGid: user.gid })
       if (isSourceShown(wish)) await checkDirectory(wish.workspace?.source ?? '')
       return checkTargets([...own, ...placed, ...mounts])
     },
@@ -87,9 +94,12 @@ function isSourceShown({ workspace }: SandboxWish): boolean {
 async function inPlace(wishes: readonly MountWish[], place: string): Promise<readonly [readonly MountWish[], readonly Mount[]]> {
   const others: MountWish[] = []
   const placed: Mount[] = []
+  const root = await realpathOr(place)
   for (const wish of wishes) {
-    const [root, source] = await Promise.all([realpathOr(place), realpathOr(wish.source)])
-    if (source !== null && (source === root || source.startsWith(`${root}/`))) placed.push({ ...wish, source })
+    // The disk is looked at only for what is written as a path in the place.
+    const isWritten = [place, root].some((each) => each !== null && isWithin(normalize(wish.source), each))
+    const source = isWritten ? await realpathOr(wish.source) : null
+    if (source !== null && root !== null && isWithin(source, root)) placed.push({ ...wish, source })
     else others.push(wish)
   }
   return [others, placed]

@@ -4,14 +4,15 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  *
  * A path below an allowed root is what it says. A workspace's own directory (`…/tenants/<namespace>`) that lies elsewhere is one of the
- * client's machine: here it is the directory of the same name below the server's own root. A client's own roots can only narrow what the
- * operator allows; whether a directory may be shown is for the mount rules, which every mount passes.
+ * client's machine: here it is the directory of the same name below the server's own root. What this host has at such a path does not
+ * matter and is not looked at, so no answer tells. A client's own roots can only narrow what the operator allows; whether a directory may
+ * be shown is for the mount rules, which every mount passes.
  */
-import { lstat } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import type { MountWish } from '@holdfast/protocol'
 import { BoxError } from '@holdfast/protocol/box'
 import { defaultWorkspace } from '../../../policy/default-workspace.ts'
+import { isWithin } from '../../../policy/path-within.ts'
 import type { SandboxUser } from '../../../sandboxes/spec.ts'
 import type { BoxTenant } from '../tenant.ts'
 import type { BoxConfig } from './box-config.ts'
@@ -62,11 +63,8 @@ export function hostDirectories({ config, hostRoot, allowedRoots, user }: HostDi
       const place = tenantDirectory(hostRoot, tenant.namespace)
       const root = here === null ? undefined : [...operatorRoots, place].find((each) => isWithin(here, normalize(each)))
       if (here !== null && root !== undefined && !isNarrowedOut(here)) return own === null ? here : make(here, root)
-      // What is there all the same is not what another directory could stand for.
-      if (here !== null && (root !== undefined || (await isThere(here))))
-        throw refusal(`'${here}' is not below an allowed root; set box.host_root or mounts.allowed_roots to a directory that holds it`)
-      if (own === null && tenant.placement !== '')
-        throw refusal(`'${path}' is neither here nor the workspace's own directory; set box.host_root to where it is`)
+      if (root !== undefined || (own === null && tenant.placement !== ''))
+        throw refusal(`'${path}' is not below an allowed root; set box.host_root or mounts.allowed_roots to a directory that holds it`)
       return make(join(place, ...(own ?? [])), hostRoot.path)
     },
     async makeShared(path) {
@@ -109,15 +107,4 @@ function ownPart(names: readonly string[], namespace: string): readonly string[]
 
 function refusal(problem: string): BoxError {
   return new BoxError('BoxValidationError', `host_path: ${problem}`)
-}
-
-function isWithin(path: string, root: string): boolean {
-  return path === root || root === '/' || path.startsWith(`${root}/`)
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
 }
