@@ -35,6 +35,7 @@ import { restApp } from './ingress/rest/rest.ts'
 import { socketDoor } from './ingress/sockets/socket-door.ts'
 import { socketRows } from './ingress/sockets/sockets.ts'
 import { readinessCheck } from './ingress/rest/server-readiness.ts'
+import { pullableImages } from './policy/pullable-images.ts'
 import { DEFAULT_SCOPE } from './policy/scopes/choices.ts'
 import { RELEASE } from './release.ts'
 import type { OnProgress } from './sandboxes/backend.ts'
@@ -138,7 +139,14 @@ async function start(
   endings.push(() => store.close())
   void reserve.restore()
 
-  const registry = createBackendRegistry({ serverId, stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath }, config)
+  const mayPull = pullableImages({
+    configured: [config.image, ...config.profiles.map(({ image }) => image)],
+    allowed: config.allowedImages,
+  })
+  const registry = createBackendRegistry(
+    { serverId, stateDir, guestPath: config.guestPath, launcherPath: config.launcherPath, log },
+    { ...config, mayPull },
+  )
   endings.push(() => registry.close())
   const wish = { kind: config.backend, image: config.image, isImageNamed: false }
   const chosen = await chooseBackend(registry.open, onProgress === undefined ? wish : { ...wish, onProgress })

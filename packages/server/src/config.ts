@@ -48,6 +48,8 @@ export interface Config {
   readonly image: string
   /** A person set it. */
   readonly isImageNamed: boolean
+  /** Images that may be fetched for callers, beside those of this configuration. */
+  readonly allowedImages: readonly string[]
   readonly network: 'off' | 'on'
   readonly limits: Limits
   /** Of what each session's workspace holds; `null`: no bound. */
@@ -162,6 +164,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     backend: read('backend'),
     image: read('image'),
     isImageNamed: firstOf(sources, 'image') !== undefined,
+    allowedImages: read('images.allowed'),
     network,
     limits,
     workspaceBytes: read('limits.workspace'),

@@ -169,6 +169,11 @@ export const SETTINGS = {
     help: 'What isolates the sandboxes; auto takes the first available of podman, docker, nsjail, bubblewrap.',
   },
   image: { schema: text('must be an image name').max(255), fallback: 'python:3.11-slim', help: 'Default image of the container backends.' },
+  'images.allowed': {
+    schema: list(/[\s,]+/).pipe(z.array(text('must be an image name, or a beginning with * at its end').max(255))),
+    fallback: [],
+    help: 'Images that callers may have pulled, beside those of this configuration: names, or beginnings such as ghcr.io/acme/*. What is on the engine can always be named.',
+  },
   network: {
     schema: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }),
     fallback: 'off',

@@ -7,6 +7,7 @@
  * only some backends have is an optional facet, so that its absence is the capability answer.
  */
 import type { Duplex } from 'node:stream'
+import type { Log } from '../telemetry/log.ts'
 import type { SandboxSpec } from './spec.ts'
 
 export const BACKEND_KINDS = ['podman', 'docker', 'nsjail', 'bubblewrap'] as const
@@ -99,4 +100,5 @@ export interface BackendNeeds {
   readonly guestPath: string
   /** The host-side launcher (bubblewrap and nsjail). */
   readonly launcherPath: string
+  readonly log?: Pick<Log, 'warn'>
 }

@@ -13,6 +13,8 @@ export interface BackendSettings {
   readonly podmanHost: string | null
   /** For the service that is started where none runs, e.g. `--runtime runc`. */
   readonly podmanArgs: readonly string[]
+  /** Which images may be fetched from a registry; left out: any. */
+  readonly mayPull?: (reference: string) => boolean
 }
 
 export interface BackendRegistry {
@@ -43,14 +45,19 @@ export function createBackendRegistry(needs: BackendNeeds, settings: BackendSett
 }
 
 async function makeBackend(kind: BackendKind, needs: BackendNeeds, settings: BackendSettings): Promise<SandboxBackend> {
+  const pull = settings.mayPull ?? 'missing'
   switch (kind) {
     case 'podman': {
       const { podmanBackend } = await import('./backends/podman/podman-backend.ts')
-      return podmanBackend(needs, { args: settings.podmanArgs, ...(settings.podmanHost === null ? {} : { socket: settings.podmanHost }) })
+      return podmanBackend(needs, {
+        pull,
+        args: settings.podmanArgs,
+        ...(settings.podmanHost === null ? {} : { socket: settings.podmanHost }),
+      })
     }
     case 'docker': {
       const { dockerBackend } = await import('./backends/docker/docker-backend.ts')
-      return dockerBackend(needs, settings.dockerHost === null ? {} : { socket: settings.dockerHost })
+      return dockerBackend(needs, { pull, ...(settings.dockerHost === null ? {} : { socket: settings.dockerHost }) })
     }
     case 'nsjail': {
       const { nsjailBackend } = await import('./backends/nsjail/nsjail-backend.ts')

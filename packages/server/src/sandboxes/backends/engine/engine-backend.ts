@@ -8,7 +8,7 @@
  * number of creations run side by side.
  */
 import { stat } from 'node:fs/promises'
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { BackendNeeds, FreezerFacet, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
@@ -55,8 +55,8 @@ interface Checked {
   readonly mounts: readonly IdentifiedMount[]
 }
 
-/** Whether a missing image is fetched from its registry at creation, or refused. */
-export type PullPolicy = 'missing' | 'never'
+/** Whether a missing image is fetched from its registry at creation, or refused; a function decides by its name. */
+export type PullPolicy = 'missing' | 'never' | ((reference: string) => boolean)
 
 /** An engine under load takes seconds; one that takes longer is broken. */
 const CALL_TIMEOUT_MS = 120_000
@@ -106,6 +106,24 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     }
   }
 
+  /** Before anything is fetched: a name may lead the engine to any host. */
+  function assertPullable(reference: string): void {
+    if (pull === 'never') throw imageMissing(kind, reference, 'it is not on the engine, and pulling is switched off')
+    if (pull === 'missing' || pull(reference)) return
+    throw imageMissing(kind, reference, 'it is not on the engine, and images.allowed does not let callers have it pulled')
+  }
+
+  /** What a registry answered may be of a host that only the engine can reach, so a caller does not get it. */
+  async function pullForCaller(client: EngineClient, reference: string, onProgress: OnProgress, signal: AbortSignal): Promise<FoundImage> {
+    try {
+      return await pullImage(client, reference, onProgress, signal)
+    } catch (error) {
+      if (!isHoldfastError(error, 'image_missing')) throw error
+      needs.log?.warn('image-pull-failed', { image: reference, problem: error.message })
+      throw imageMissing(kind, reference, 'pulling it failed; the log of the server has the reason')
+    }
+  }
+
   /** Everything that can be known before anything is made. An image of `null` may still be pulled. */
   async function checked(spec: SandboxSpec, signal: AbortSignal | undefined): Promise<Checked> {
     const reference = assertImageReference(kind, spec.image)
@@ -119,7 +137,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       async (reached, deadline) => ({ client: reached, image: await findImage(reached, reference, deadline) }),
       signal,
     )
-    if (image === null && pull === 'never') throw imageMissing(kind, reference, 'it is not on the engine, and pulling is switched off')
+    if (image === null) assertPullable(reference)
     // Asked for only now: the engine may have been found anew.
     const { traits } = await sharedFacts()
     return { client, traits, reference, image, mounts }
@@ -204,7 +222,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     const reference = assertImageReference(kind, named)
     const found = await ask(async (client, deadline) => ({ client, image: await findImage(client, reference, deadline) }), signal)
     if (found.image !== null) return
-    if (pull === 'never') throw imageMissing(kind, reference, 'it is not on the engine, and pulling is switched off')
+    assertPullable(reference)
     await pullImage(found.client, reference, onProgress, signal ?? NEVER)
   }
 
@@ -240,7 +258,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     async create(name, spec, signal, onProgress: OnProgress = () => undefined) {
       assertSandboxName(name)
       const { client, traits, reference, image: found, mounts } = await checked(spec, signal)
-      const image = found ?? (await pullImage(client, reference, onProgress, signal ?? NEVER))
+      const image = found ?? (await pullForCaller(client, reference, onProgress, signal ?? NEVER))
       await directories.make(name)
       let isContainerOurs = true
       try {
