@@ -52,6 +52,7 @@ import { sessionTimes } from './sessions/session-times.ts'
 import { startWebhookDispatcher } from './sessions/webhooks/dispatcher.ts'
 import { allowedAddresses } from './sessions/webhooks/public-address.ts'
 import { targetGuard } from './sessions/webhooks/target-guard.ts'
+import { sealOlderTargets } from './sessions/webhooks/webhook-target.ts'
 import { createWebhooks } from './sessions/webhooks/webhooks.ts'
 import type { Webhooks } from './sessions/webhooks/webhooks.ts'
 import { createMeasuring } from './sessions/workspace-quota/measuring.ts'
@@ -60,6 +61,8 @@ import { createSkillViews } from './skills/skill-views.ts'
 import type { SkillViews } from './skills/skill-views.ts'
 import { createSkills } from './skills/skills.ts'
 import type { Skills } from './skills/skills.ts'
+import { databasePathOf } from './home/home-health.ts'
+import { scrubOnce } from './store/sqlite/scrub.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
 import { unobserved } from './telemetry/observations.ts'
@@ -176,6 +179,12 @@ export async function openSessionPlane({
 
   const secret = config.secretKey === null ? readOrMakeSealingKey(home.path) : Buffer.from(config.secretKey, 'hex')
   const sealing = createSealing(secret)
+  await sealOlderTargets(store, sealing)
+  if (config.storeUrl === null)
+    // What cannot be done now, because the disk is full, is tried at the next start.
+    await scrubOnce(databasePathOf(home.path)).catch((error: unknown) =>
+      log.warn('store-scrub-failed', { problem: error instanceof Error ? error.message : String(error) }),
+    )
   const takeoverMs = config.sessions.takeoverSeconds * 1000
   const lease = await holdServerLease({ store, serverId: home.serverId, url, clock, takeoverMs, log })
   const sessions = createSessions({

@@ -16,6 +16,7 @@ import { previewLinksMigration } from './migrations/0008-preview-links.ts'
 import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
 import { keptStorageMigration } from './migrations/0010-kept-storage.ts'
 import { identityMigration } from './migrations/0011-identity.ts'
+import { webhookTargetsMigration } from './migrations/0012-webhook-targets.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -37,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: 'hosted-sessions', statements: hostedSessionsMigration },
   { version: 10, name: 'kept-storage', statements: keptStorageMigration },
   { version: 11, name: 'identity', statements: identityMigration },
+  { version: 12, name: 'webhook-targets', statements: webhookTargetsMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

@@ -19,6 +19,7 @@ import { deliver } from './deliver.ts'
 import { afterFailure } from './retry.ts'
 import { signedHeaders } from './signature.ts'
 import type { TargetGuard } from './target-guard.ts'
+import { targetUrl } from './webhook-target.ts'
 
 const PAGE = 50
 
@@ -94,7 +95,10 @@ async function attempt(needs: ServeNeeds, webhook: WebhookRow, event: PlacedEven
   try {
     const secret = sealing.open(webhook.secret, webhook.id)
     const body = JSON.stringify(viewEvent(event))
-    return await deliver({ url: webhook.url, headers: signedHeaders(secret, event.id, clock(), body), body, guard, timeoutMs }, signal)
+    return await deliver(
+      { url: targetUrl(sealing, webhook), headers: signedHeaders(secret, event.id, clock(), body), body, guard, timeoutMs },
+      signal,
+    )
   } catch (error) {
     // A secret of another key, an event that cannot be read: this one fails, the others go on.
     if (isHoldfastError(error)) return error.message

@@ -1,10 +1,14 @@
 /** Webhooks against a real receiver: order, signature, retry, restart, and where they may not go. */
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { EventType } from '@holdfast/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createSealing } from '../../home/sealing.ts'
 import { migrate } from '../../store/migrate.ts'
+import { scrubOnce } from '../../store/sqlite/scrub.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import { deleteEventsBefore } from '../../store/tables/events.ts'
@@ -18,6 +22,7 @@ import { startWebhookDispatcher } from './dispatcher.ts'
 import { allowedAddresses } from './public-address.ts'
 import { serveWebhook } from './serve-webhook.ts'
 import { targetGuard } from './target-guard.ts'
+import { sealOlderTargets } from './webhook-target.ts'
 import { createWebhooks } from './webhooks.ts'
 
 const sealing = createSealing(randomBytes(32))
@@ -253,6 +258,40 @@ test('a webhook goes on without repeating itself when its last event is dropped,
   await happen(1)
   await serve()
   expect(seqs(target)).toEqual([2, 2, 3, 4])
+})
+
+test('the token in an address is nowhere in the home, also where an older version stored it in clear', async () => {
+  const target = await receiver()
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-webhook-'))
+  const file = join(home, 'holdfast.db')
+  const found = () => readdirSync(home).filter((name) => readFileSync(join(home, name)).includes('t0ken'))
+  await store.close()
+  store = await openSqliteStore(file)
+  await migrate(store)
+  ledger = openLedger(store)
+  tenantId = await ledger.tenant()
+  session = await ledger.session(tenantId)
+  const url = `http://127.0.0.1:${target.port}/hook?token=t0ken`
+  const { webhook: made } = await createWebhooks(needs()).create(tenantId, { url, types: [] }, SYSTEM)
+  expect(made.url).toBe(`http://127.0.0.1:${target.port}`)
+  expect(found()).toEqual([])
+
+  await store.write((transaction) => transaction.run('UPDATE webhooks SET url = ?, target = NULL', url))
+  // Each update leaves a copy of the row in the file.
+  for (let attempts = 0; attempts < 20; attempts++)
+    await store.write((transaction) =>
+      transaction.run('UPDATE webhooks SET attempts = ?, last_problem = ?', attempts, 'x'.repeat(attempts * 50)),
+    )
+  expect(found()).not.toEqual([])
+  await sealOlderTargets(store, sealing)
+  await scrubOnce(file)
+  expect(found()).toEqual([])
+
+  await happen(1)
+  await serve()
+  expect(target.received.map(({ path }) => path)).toEqual(['/hook?token=t0ken'])
+  expect(await createWebhooks(needs()).list(tenantId)).toMatchObject([{ url: made.url }])
+  rmSync(home, { recursive: true })
 })
 
 test('a private address is refused: as a literal at once, as a name when it is called', async () => {

@@ -3,7 +3,8 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * Who may do this is decided before; every function takes the tenant that was decided on. The secret is shown once and stored sealed.
+ * Who may do this is decided before; every function takes the tenant that was decided on. The secret is shown once and stored sealed; of the
+ * address only scheme and host are shown, because it may hold a token.
  */
 import { randomBytes } from 'node:crypto'
 import { EventType, HoldfastError } from '@holdfast/protocol'
@@ -17,6 +18,7 @@ import { appendTenantAudit } from '../audit/tenant-audit.ts'
 import type { Actor } from '../caller.ts'
 import { showSecret } from './signature.ts'
 import type { TargetGuard } from './target-guard.ts'
+import { storedTarget } from './webhook-target.ts'
 
 const SECRET_BYTES = 32
 const MOST_PER_TENANT = 20
@@ -82,7 +84,17 @@ export function createWebhooks({ store, sealing, guard, clock }: WebhooksNeeds):
         const now = clock()
         const position = turnOf(store.dialect, await lastPlace(transaction, tenantId))
         const fresh: WebhookRow = {
-          ...{ id, tenantId, url, types, position, state: 'active', attempts: 0, lastProblem: null, version: 1 },
+          ...{
+            id,
+            tenantId,
+            ...storedTarget(sealing, id, url),
+            types,
+            position,
+            state: 'active',
+            attempts: 0,
+            lastProblem: null,
+            version: 1,
+          },
           ...{ secret: sealing.seal(secret, id), nextAt: now, createdAt: now, createdBy: actor.subject },
         }
         await insertWebhook(transaction, fresh)

@@ -54,7 +54,16 @@ test('an index of the open ones is enough for it', async () => {
 
 test('webhooks count that are being tried again', async () => {
   const webhook: WebhookRow = {
-    ...{ id: 'w', tenantId: 'tnt_a', url: 'https://example.com', secret: new Uint8Array(1), types: [], state: 'active', position: 0 },
+    ...{
+      id: 'w',
+      tenantId: 'tnt_a',
+      url: 'https://example.com',
+      target: null,
+      secret: new Uint8Array(1),
+      types: [],
+      state: 'active',
+      position: 0,
+    },
     ...{ attempts: 0, nextAt: 0, lastProblem: null, version: 1, createdAt: 0, createdBy: 'x' },
   }
   await store.write(async (transaction) => {

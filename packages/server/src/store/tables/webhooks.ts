@@ -13,7 +13,10 @@ export const WEBHOOK_STATES = ['active', 'paused'] as const
 export interface WebhookRow {
   readonly id: string
   readonly tenantId: string
+  /** Scheme and host. */
   readonly url: string
+  /** The whole address, sealed; `null` in rows of older versions, whose `url` is the whole address. */
+  readonly target: Uint8Array | null
   /** Sealed. */
   readonly secret: Uint8Array
   /** Empty: every type. */
@@ -35,9 +38,9 @@ export type WebhookChange = Partial<Pick<WebhookRow, 'state' | 'position' | 'att
 export async function insertWebhook(transaction: Transaction, row: WebhookRow): Promise<void> {
   await transaction.run(
     `INSERT INTO webhooks
-      (id, tenant_id, url, secret, types, state, position, attempts, next_at, last_problem, version, created_at, created_by)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[row.id, row.tenantId, row.url, row.secret, JSON.stringify(row.types), row.state, row.position, row.attempts],
+      (id, tenant_id, url, target, secret, types, state, position, attempts, next_at, last_problem, version, created_at, created_by)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[row.id, row.tenantId, row.url, row.target, row.secret, JSON.stringify(row.types), row.state, row.position, row.attempts],
     ...[row.nextAt, row.lastProblem, row.version, row.createdAt, row.createdBy],
   )
 }
@@ -52,6 +55,18 @@ export async function updateWebhook(transaction: Transaction, before: WebhookRow
     ...[before.id, before.tenantId, before.version],
   )
   return changed === 1 ? after : null
+}
+
+export async function unsealedWebhooks(sql: Sql): Promise<readonly WebhookRow[]> {
+  return (await sql.all('SELECT * FROM webhooks WHERE target IS NULL ORDER BY id')).map(webhookOf)
+}
+
+export async function sealWebhookTarget(
+  transaction: Transaction,
+  { id }: WebhookRow,
+  { url, target }: { readonly url: string; readonly target: Uint8Array },
+): Promise<void> {
+  await transaction.run('UPDATE webhooks SET url = ?, target = ? WHERE id = ? AND target IS NULL', url, target, id)
 }
 
 export async function deleteWebhook(transaction: Transaction, { id, tenantId, version }: WebhookRow): Promise<boolean> {
@@ -80,6 +95,7 @@ function webhookOf(row: Row): WebhookRow {
     id: read.text('id'),
     tenantId: read.text('tenant_id'),
     url: read.text('url'),
+    target: read.bytesOrNull('target'),
     secret: read.bytesOrNull('secret') ?? new Uint8Array(),
     types: read.json('types', z.array(z.string())),
     state: read.word('state', WEBHOOK_STATES),
