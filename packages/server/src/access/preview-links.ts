@@ -31,6 +31,7 @@ export interface LinkWish {
 
 /** What a link says, once it is believed. */
 export interface OpenedLink {
+  readonly id: string
   readonly principal: Principal
   readonly sessionId: string
   readonly port: number
@@ -85,7 +86,7 @@ export function createPreviewLinks({ store, keys, key, clock, lets }: PreviewLin
       if (id === null) return null
       const link = await memory.recall(id, () => store.read((sql) => findPreviewLink(sql, id)))
       if (link === null || link.expiresAt <= clock() || !(await isLetIn(link.asker.keyId))) return null
-      return { principal: link.asker, sessionId: link.sessionId, port: link.port, expiresAt: link.expiresAt }
+      return { id, principal: link.asker, sessionId: link.sessionId, port: link.port, expiresAt: link.expiresAt }
     },
   }
 }

@@ -11,11 +11,11 @@ const ADA: Principal = {
 function open(rate: { readonly perSecond: number; readonly burst: number } | null = { perSecond: 1, burst: 2 }) {
   const time = { now: 1_000_000 }
   const admit = rateLimit({ rate, clock: () => time.now })
-  const times = (principal: Principal, count: number) => {
+  const times = (principal: Principal, count: number, linkId?: string) => {
     let admitted = 0
     for (let attempt = 0; attempt < count; attempt += 1) {
       try {
-        admit(principal)
+        admit(principal, linkId)
         admitted += 1
       } catch (error) {
         if (!isHoldfastError(error, 'rate_limited')) throw error
@@ -37,6 +37,11 @@ test('a burst is admitted, then a second is told when to come again', () => {
   )
   time.now += 1000
   expect(times(ADA, 5)).toBe(1)
+})
+
+test('each link has a bucket of its own, and leaves that of its owner alone', () => {
+  const { times } = open()
+  expect([times(ADA, 5, 'lnk_1'), times(ADA, 5, 'lnk_2'), times(ADA, 5)]).toEqual([2, 2, 2])
 })
 
 test.each<[what: string, other: Partial<Principal>]>([

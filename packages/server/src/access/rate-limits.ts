@@ -14,8 +14,11 @@ import type { Rate } from './token-buckets.ts'
 
 const MAXIMUM_PRINCIPALS = 10_000
 
-/** Throws `rate_limited` for one who asks too often; otherwise this request is counted. */
-export type Admit = (principal: Principal) => void
+/**
+ * Throws `rate_limited` for one who asks too often; otherwise this request is counted. `linkId`: a link speaks for the principal; it has
+ * a bucket of its own, so that its holders do not use up what its owner may ask.
+ */
+export type Admit = (principal: Principal, linkId?: string) => void
 
 export interface RateLimitNeeds {
   /** `null`: as often as they like. */
@@ -28,9 +31,9 @@ export interface RateLimitNeeds {
 export function rateLimit({ rate, serviceRate = null, clock }: RateLimitNeeds): Admit {
   const users = limiter(rate, clock, 'requests', 'you ask too often')
   const services = limiter(serviceRate, clock, 'service-requests', 'this service key asks too often for all of its users')
-  return (principal) => {
-    users(nameOf(principal))
-    if (principal.onBehalfOf !== null) services(principal.keyId ?? '')
+  return (principal, linkId) => {
+    users(linkId ?? nameOf(principal))
+    if (linkId === undefined && principal.onBehalfOf !== null) services(principal.keyId ?? '')
   }
 }
 

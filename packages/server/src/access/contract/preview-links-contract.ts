@@ -34,7 +34,13 @@ export function previewLinksContract(name: string, open: () => Promise<Laborator
       const asker = { ...admin, subject: 'zoë', role: 'member' as const, groups: ['a', 'b'], onBehalfOf: 'zoë' }
       const { label, expiresAt } = await make(asker)
       expect(expiresAt).toBe(clock() + HOUR_MS)
-      expect(await links.open(label)).toEqual({ principal: asker, sessionId: session.id, port: 3000, expiresAt })
+      expect(await links.open(label)).toEqual({
+        id: expect.stringMatching(/^lnk_/),
+        principal: asker,
+        sessionId: session.id,
+        port: 3000,
+        expiresAt,
+      })
     })
 
     test('it works until its time is over, and is dropped with a later one', async () => {

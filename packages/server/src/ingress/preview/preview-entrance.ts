@@ -47,6 +47,8 @@ export interface PreviewEntrance {
 
 /** Who asks for which port of which session. */
 interface Visitor extends Entered {
+  /** The link that was used; left out: a key. */
+  readonly linkId?: string
   readonly sessionId: string
   readonly port: number
 }
@@ -64,9 +66,9 @@ export function previewEntrance(needs: PreviewEntranceNeeds): PreviewEntrance {
     }
     const link = await links.open(asked.label)
     if (link === null) throw noSuchLink()
-    const { principal, sessionId, port } = link
+    const { id: linkId, principal, sessionId, port } = link
     facts.keyId = principal.keyId
-    return { principal, caller: await callerOf(principal), sessionId, port }
+    return { linkId, principal, caller: await callerOf(principal), sessionId, port }
   }
 
   async function connect({ caller, sessionId, port }: Visitor, asked: Asked, signal: AbortSignal): Promise<Duplex> {
@@ -100,7 +102,7 @@ export function previewEntrance(needs: PreviewEntranceNeeds): PreviewEntrance {
         checkOrigin(request.headers.origin, request.headers.host, allowedOrigins)
       }
       const visitor = await visitorOf(request, asked, facts)
-      admit(visitor.principal)
+      admit(visitor.principal, visitor.linkId)
       checkAddress(asked)
       // A page may take as long as it likes to answer.
       const release = budget.begin(ownerOf(visitor.principal)).openStream()
