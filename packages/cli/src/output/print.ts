@@ -2,7 +2,7 @@
  * What a verb found, in the shape that was asked for: a table for people, JSON or YAML for programs, or ids only.
  */
 import { once } from 'node:events'
-import { printable } from './printable.ts'
+import { printable, printableJson } from './printable.ts'
 import { facts, table } from './table.ts'
 import type { Column } from './table.ts'
 import { surfaceOf } from './tint.ts'
@@ -52,23 +52,15 @@ export async function printOne<T>(
 
 /** One of many that come by and by: a line, a JSON line, or a YAML document. */
 export async function printPiece<T>(item: T, lineOf: (item: T) => string, flags: OutputFlags): Promise<void> {
-  if (flags.output === 'json') return write(`${escaped(JSON.stringify(wireNames(item)))}\n`)
+  if (flags.output === 'json') return write(`${printableJson(JSON.stringify(wireNames(item)))}\n`)
   if (flags.output === 'yaml') return write(`---\n${await structured(wireNames(item), 'yaml')}`)
   await write(`${printable(lineOf(item))}\n`)
 }
 
 export async function structured(value: unknown, format: 'json' | 'yaml'): Promise<string> {
-  if (format === 'json') return `${escaped(JSON.stringify(value, null, 2))}\n`
+  if (format === 'json') return `${printableJson(JSON.stringify(value, null, 2))}\n`
   const { yamlText } = await import('./yaml-text.ts')
   const options = { lineWidth: 0, aliasDuplicateObjects: false } as const
   const text = yamlText(value, options)
-  return MOVING.test(text) ? escaped(yamlText(value, { ...options, defaultStringType: 'QUOTE_DOUBLE' })) : text
-}
-
-/** JSON leaves these as they are, and they move a terminal's cursor. */
-const MOVING = /[\u007F-\u009F\u2028\u2029]/
-
-/** Between double quotes. */
-function escaped(json: string): string {
-  return json.replaceAll(new RegExp(MOVING, 'g'), (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return printableJson(text) === text ? text : printableJson(yamlText(value, { ...options, defaultStringType: 'QUOTE_DOUBLE' }))
 }

@@ -13,6 +13,12 @@ export function printable(text: string): string {
   })
 }
 
+/** The same for JSON, and for YAML in double quotes, as their readers understand it; the lines stay. */
+export function printableJson(text: string): string {
+  const escaped = (line: string) => line.replaceAll(UNSHOWN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.split('\n').map(escaped).join('\n')
+}
+
 const WIDE =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\u9FFF\uA000-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u
 const WITHOUT_WIDTH = /\p{Mn}|\p{Me}|\p{Cf}/u

@@ -17,13 +17,13 @@ const server: Greeted = {
   } as unknown as Greeted['chosen'],
   plane: { recovered: { sessions: 0, reattached: 0, lost: 0 } },
 }
-const words = { program: 'holdfast', onStop: 'keep', calls: { before: '', after: '' } } as const
+const words = { program: 'holdfast', onStop: 'keep', calls: { before: '', after: '' }, isTerminal: true } as const
 
 test('a first start says where it is, the key, and two lines to try', () => {
   expect(greeting(server, words)).toMatchInlineSnapshot(`
     "holdfast is ready at http://127.0.0.1:5410 (backend: bubblewrap 0.8.0)
     admin key, shown only now: hf_new
-    the key is kept in /home/ana/.holdfast/admin.key
+    the admin key is in the file /home/ana/.holdfast/admin.key
     the API is described at http://127.0.0.1:5410/docs
 
     Run Python for the chat group_123456, with curl or with this program:
@@ -33,6 +33,12 @@ test('a first start says where it is, the key, and two lines to try', () => {
     Ctrl-C stops the server; sandboxes and what runs in them go on, and the next start finds them again.
     "
   `)
+})
+
+test('the key itself is for terminals: a file or a journal would keep it', () => {
+  const text = greeting(server, { ...words, isTerminal: false })
+  expect(text).not.toContain('hf_new')
+  expect(text).toContain('\nthe admin key is in the file /home/ana/.holdfast/admin.key\n')
 })
 
 test('a later one shows no key, and how much it took up', () => {

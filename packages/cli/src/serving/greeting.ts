@@ -9,6 +9,8 @@ export interface GreetingWords {
   readonly onStop: 'keep' | 'suspend'
   /** What a call from another terminal needs before and after the program's name. */
   readonly calls: { readonly before: string; readonly after: string }
+  /** A person reads it now. Anything else, such as a journal, keeps what it is given. */
+  readonly isTerminal: boolean
 }
 
 export type Greeted = Pick<RunningServer, 'url' | 'chosen' | 'newKey' | 'keyFile'> & {
@@ -17,7 +19,7 @@ export type Greeted = Pick<RunningServer, 'url' | 'chosen' | 'newKey' | 'keyFile
 
 const LIMITED = ['cpus', 'memory', 'pids'] as const
 
-export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { program, onStop, calls }: GreetingWords): string {
+export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { program, onStop, calls, isTerminal }: GreetingWords): string {
   const key = keyFile === null ? '$HOLDFAST_API_KEY' : `$(cat ${keyFile})`
   const { limits, reasons } = chosen.capabilities
   const unlimited = LIMITED.filter((name) => !limits[name]).map(
@@ -29,8 +31,8 @@ export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { pro
   return [
     ...chosen.passedOver.map((why) => `passed over ${why}`),
     `holdfast is ready at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
-    ...(newKey === null ? [] : [`admin key, shown only now: ${newKey}`]),
-    ...(keyFile === null ? [] : [`the key is kept in ${keyFile}`]),
+    ...(newKey === null || !isTerminal ? [] : [`admin key, shown only now: ${newKey}`]),
+    ...(keyFile === null ? [] : [`the admin key is in the file ${keyFile}`]),
     `the API is described at ${url}/docs`,
     ...recoveredWords(plane.recovered),
     ...unlimited,

@@ -17,7 +17,9 @@ export async function serve(flags: ConfigFlags): Promise<void> {
   const log = createLog({ level: config.logLevel, format: config.logFormat })
   const server = await startServer(config, log, spinner.say).finally(spinner.stop)
   const { program } = clientEnvironment()
-  await write(greeting(server, { program, onStop: config.sessions.onStop, calls: callWords(flags, server.url) }))
+  await write(
+    greeting(server, { program, onStop: config.sessions.onStop, calls: callWords(flags, server.url), isTerminal: process.stdout.isTTY }),
+  )
   giveMemoryBack()
 
   const stopped = Promise.withResolvers<void>()
