@@ -24,6 +24,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   'packages/server/src/ingress/preview/outward-headers.ts: port': '8080',
   [String.raw`packages/server/src/ingress/sockets/socket-table.ts: row.path.replaceAll(/\{\w+\}/g, '([^/]+)')`]:
     '/v1/sessions/([^/]+)/terminals/([^/]+)',
+  'packages/server/src/mcp/share/large-json.ts: randomUUID()': '01234567-89ab-cdef-0123-456789abcdef',
   "packages/server/src/mcp/launch/path-rewriting.ts: trees.join('|')": '/project|/project/venv',
   [String.raw`packages/server/src/tools/session-skills.ts: SKILLS_TARGET.replaceAll('.', String.raw${'`'}\.${'`'})`]: '/skills',
 }

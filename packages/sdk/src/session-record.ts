@@ -99,7 +99,9 @@ export interface SessionView {
 }
 
 export function sessionRecord(wire: WireSession): SessionRecord {
-  const pendingTransfer = wire.pending_transfer === null ? null : camel(wire.pending_transfer)
+  // An older server has no such field.
+  const { pending_transfer: pending = null } = wire as Partial<WireSession>
+  const pendingTransfer = pending === null ? null : camel(pending)
   return { ...camel(wire), pendingTransfer, limits: camel(wire.limits), deadlines: camel(wire.deadlines) }
 }
 

@@ -60,7 +60,10 @@ export const SERVICE_GUARDS: readonly Guard[] = [
     [`if (wanted.delete(ref.id)) void run(ref)`, ``],
   ]),
   ...guardsOf('sessions/executions/executions.ts', 'model', [
-    [`if (!(await insertExecution(transaction, execution)))`, `await insertExecution(transaction, execution)\n      if (false)`],
+    [
+      `if (!(await insertExecution(transaction, execution, request.attendedBy)))`,
+      `await insertExecution(transaction, execution, request.attendedBy)\n      if (false)`,
+    ],
     [`row.state === 'closing' && !isDraining(row, now)`, `row.state === 'closing'`],
     [`timedOut ? 'timed_out' : 'completed'`, `'completed'`],
     [`if (followed.outcome === 'left')`, `if (false)`],

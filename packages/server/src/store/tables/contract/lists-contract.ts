@@ -18,8 +18,11 @@ import { insertTenant, lockTenant, updateTenant } from '../tenants.ts'
 import { findVisibleSandbox, listSandboxes } from '../visible-sandboxes.ts'
 
 const SERVER = 'srv_0000000000000000'
-/** As the third version wrote it. */
-const EARLIER = sampleSession({ tenantId: 'tnt_earlier', labels: { team: 'a=b', odd: `it's "ż" 😀`, n: '' } })
+/** As the third version wrote it, which knew no transfers. */
+const { pendingTransfer: _, ...EARLIER } = sampleSession({
+  tenantId: 'tnt_earlier',
+  labels: { team: 'a=b', odd: `it's "ż" 😀`, n: '' },
+})
 
 async function insertEarlierSession(transaction: Transaction): Promise<void> {
   const { tenantId } = EARLIER
