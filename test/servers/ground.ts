@@ -51,7 +51,9 @@ export function openGround(under: BackendUnderTest, storeUrl: string | null = nu
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-ground-')))
   const marker = basename(directory)
   // A copy of its own makes every process of this ground recognisable by its mounts.
-  const guestPath = join(directory, 'guest')
+  // In a directory of its own: nothing in or above it may be mounted.
+  mkdirSync(join(directory, 'programs'))
+  const guestPath = join(directory, 'programs', 'guest')
   copyFileSync(join(BUILT, 'holdfast-guest'), guestPath)
   const servers: TestServer[] = []
   const names = new Set<string>()

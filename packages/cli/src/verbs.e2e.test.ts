@@ -155,7 +155,7 @@ onBubblewrap('the verbs', (stage) => {
 
     const hook = await json('webhooks', 'create', 'https://hooks.invalid/x', '--type', 'session.created')
     expect(hook).toMatchObject({ types: ['session.created'], secret: expect.any(String) })
-    expect((await holdfast('webhooks', 'ls')).stdout).toContain('https://hooks.invalid/x')
+    expect((await holdfast('webhooks', 'ls')).stdout).toMatch(/https:\/\/hooks\.invalid(?!\/x)/)
     expect(await json('webhooks', 'pause', String(hook['id']))).toMatchObject({ state: 'paused' })
     expect((await holdfast('webhooks', 'rm', String(hook['id']))).code).toBe(0)
     expect((await holdfast('webhooks', 'ls', '-q')).stdout).toBe('')

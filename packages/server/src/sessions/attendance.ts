@@ -5,6 +5,9 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 
+/** Why a signal fired: the server stops, and what its caller waits for runs on. Compared by identity: a caller's own reason may have any code. */
+export const LEFT_RUNNING = new HoldfastError('server_stopping', 'the server is stopping')
+
 export interface Attendance {
   readonly count: number
   /** Serves one caller, unless the server stops. The signal given to `work` fires when the caller leaves or the server's patience ends. */
@@ -12,7 +15,7 @@ export interface Attendance {
   /** Serves one who goes on with work that is waited for, such as typing into it: taken also while the server stops. */
   along<T>(signal: AbortSignal, work: (ended: AbortSignal) => Promise<T>): Promise<T>
   /**
-   * Refuses new callers and waits for the present ones; after `patienceMs` their signals fire, with the reason `server_stopping` when
+   * Refuses new callers and waits for the present ones; after `patienceMs` their signals fire, with the reason `LEFT_RUNNING` when
    * what they wait for is to run on. Resolves when there are none.
    */
   stop(patienceMs: number, isLeftRunning?: boolean): Promise<void>
@@ -50,8 +53,7 @@ export function createAttendance(): Attendance {
       if (count === 0) return
       const empty = Promise.withResolvers<void>()
       onEmpty = empty.resolve
-      const reason = isLeftRunning ? new HoldfastError('server_stopping', 'the server is stopping') : undefined
-      const timer = setTimeout(() => patience.abort(reason), patienceMs)
+      const timer = setTimeout(() => patience.abort(isLeftRunning ? LEFT_RUNNING : undefined), patienceMs)
       await empty.promise
       clearTimeout(timer)
     },

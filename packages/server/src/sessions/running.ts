@@ -12,6 +12,7 @@ import { findExecution, listExecutions, sessionOfExecution, storedOutput } from 
 import type { ExecutionRow } from '../store/tables/executions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { AbandonedExecutions, Attendant } from './abandoned-executions.ts'
+import { LEFT_RUNNING } from './attendance.ts'
 import type { Caller } from './caller.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import { checkCommand } from './executions/command.ts'
@@ -181,7 +182,7 @@ export function createRunning(needs: RunningNeeds): Running {
       left.promise.catch(() => undefined)
       const cancel = () => {
         running ??= started.follow()
-        if (isHoldfastError(signal.reason, 'server_stopping')) return left.reject(leftRunning(started))
+        if (signal.reason === LEFT_RUNNING) return left.reject(leftRunning(started))
         void cancelling.one(running, running.live, 0).catch(() => undefined)
       }
       if (signal.aborted) cancel()
