@@ -42,7 +42,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect([await open(alice, byId), await open(alice, byId), await open(alice, byKey)]).toEqual([session.id, session.id, session.id])
       const run = await runFor(alice, byId)
       await server.plane.mcp.runs.recheck(run, alice.caller)
-      const admin = await personOf(server, principal('root', { role: 'tenant_admin' }))
+      const admin = await personOf(server, principal('root', { role: 'platform_admin' }))
       const { version } = await server.sessions.reads.open(admin.caller, 'read', session.id)
       await server.sessions.steering.transfer(admin.caller, session.id, { owner: 'bob', ownerGroup: null, expectedVersion: version })
       await expect(server.plane.mcp.runs.recheck(run, alice.caller)).rejects.toMatchObject({ code: 'not_found' })
