@@ -3,7 +3,7 @@
  */
 import type { CloseReason, SuspendReason } from '@holdfast/protocol'
 import { duesOf } from './model-deadlines.ts'
-import { DRAIN_MS, MAX_PACKED } from './rules.ts'
+import { DRAIN_MS, MAX_PACKED, TIMES } from './rules.ts'
 import { isServed, runningIn } from './world.ts'
 import type { ModelBox, ModelExecution, ModelSession, World } from './world.ts'
 
@@ -67,8 +67,11 @@ export function letGo(world: World, session: ModelSession, reason: SuspendReason
   leaveBox(world, session)
 }
 
-export function endAll(executions: readonly ModelExecution[], status: 'lost' | 'cancelled'): void {
-  for (const execution of executions) execution.status = status
+export function endAll(world: World, executions: readonly ModelExecution[], status: 'lost' | 'cancelled'): void {
+  for (const execution of executions) {
+    execution.status = status
+    execution.endedAt = world.now
+  }
 }
 
 export interface Close {
@@ -95,7 +98,7 @@ export function close(world: World, session: ModelSession, { reason, detail, dra
 export function cleanUp(world: World, session: ModelSession): void {
   const running = runningIn(session)
   if (running.length > 0) session.isTouched = true
-  endAll(running, 'cancelled')
+  endAll(world, running, 'cancelled')
   const hasNeighbours =
     session.box !== null &&
     session.isPacked &&
@@ -125,6 +128,7 @@ export function endOf(world: World, session: ModelSession, number: number, statu
   const execution = session.executions.find((each) => each.number === number)
   if (execution?.status !== 'running') return
   execution.status = status
+  execution.endedAt = world.now
   session.isTouched = true
   if (execution.carries !== null && execution.carries === session.notice) session.notice = null
   session.activityAt = world.now
@@ -136,7 +140,7 @@ export function loseBox(world: World, number: number): void {
   const inside = world.sessions.filter(({ box }) => box === number)
   for (const session of inside) {
     const running = runningIn(session)
-    endAll(running, 'lost')
+    endAll(world, running, 'lost')
     if (running.length > 0) session.isTouched = true
     if (isServed(session)) letGo(world, session, 'sandbox_lost')
     else if (session.state === 'closing' && running.length > 0) cleanUp(world, session)
@@ -164,6 +168,20 @@ export function sweep(world: World): void {
   writeNoted(world)
   for (const session of world.sessions) while (moveOn(world, session));
   removeEmptyBoxes(world)
+  for (const session of world.sessions) if (!session.isHeld) dropOldExecutions(world, session)
+}
+
+/** Records of executions go by age, except the last run of each named process. */
+function dropOldExecutions(world: World, session: ModelSession): void {
+  const { executions } = session
+  const hasSuccessor = ({ name, startedAt }: ModelExecution) =>
+    executions.some((later) => later.name === name && later.startedAt > startedAt)
+  session.executions = executions.filter(
+    (execution) =>
+      execution.endedAt === null ||
+      execution.endedAt + TIMES.recordMs > world.now ||
+      (execution.kind === 'process' && !hasSuccessor(execution)),
+  )
 }
 
 function moveOn(world: World, session: ModelSession): boolean {

@@ -76,7 +76,10 @@ function begun(world: World, index: number, action: Work): Possibility {
   const { notice, incarnation, workspace } = session
   world.executionsMade += 1
   const number = world.executionsMade
-  session.executions.push({ number, name, kind: name === null ? 'command' : 'process', status: 'running', exitCode: null, carries: notice })
+  session.executions.push({
+    ...{ number, name, kind: name === null ? 'command' : 'process', startedAt: world.now, endedAt: null },
+    ...{ status: 'running', exitCode: null, carries: notice },
+  })
   session.isTouched = true
   session.state = 'active'
   session.activityAt = world.now

@@ -12,6 +12,9 @@ export interface ModelExecution {
   readonly number: number
   readonly kind: 'command' | 'process'
   readonly name: string | null
+  readonly startedAt: number
+  /** `null`: it runs. */
+  endedAt: number | null
   status: ExecutionStatus
   /** `null`: none, or a signal. */
   exitCode: number | null

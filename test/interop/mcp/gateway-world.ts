@@ -42,7 +42,8 @@ export async function openGatewayWorld({ kind, settings }: BackendUnderTest, fil
   mkdirSync(projects)
   const { tree, servers } = layOut(projects, files)
   // A copy of its own makes every process of its sandboxes recognisable by its mounts.
-  const guestPath = join(directory, 'guest')
+  mkdirSync(join(directory, 'programs'))
+  const guestPath = join(directory, 'programs', 'guest')
   copyFileSync(GUEST, guestPath)
   const { dockerSocket, image } = settings
   const config = loadConfig(
