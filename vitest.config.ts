@@ -4,16 +4,21 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { MixedOrder } from './test/environment/mixed-order.ts'
+import { PATIENCE_MS } from './test/servers/patience.ts'
 
 export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts', 'scripts/**/*.test.ts', 'examples/**/*.test.ts'],
     globalSetup: ['test/environment/global-setup.ts'],
     pool: 'forks',
-    // Most files wait more than they compute; one core would be left alone.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // To read the server's modules again for each file was a third of the work. What a file leaves behind in its process, the next one finds.
+    isolate: false,
+    // Most files wait more than they compute.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: MixedOrder },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Only for what hangs: tests wait for events, and a busy machine is slow. Longer than a poll, whose failure shows what it saw last.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
   },
 })

@@ -54,7 +54,7 @@ describe.skipIf(isSkipped)(`the examples${why}`, () => {
     const { program, needs } = RUNNERS[extname(path)] ?? { program: 'false', needs: 'a way to run it' }
     const isMissing = findProgram(needs) === null
     const name = isMissing ? `${path} (skipped: ${needs} is not installed)` : path
-    test.skipIf(isMissing)(name, { timeout: 90_000 }, async () => {
+    test.skipIf(isMissing)(name, async () => {
       const env = { HOLDFAST_URL: running.server.url, HOLDFAST_API_KEY: running.apiKey }
       const end = await runProgram(program, [join('examples', path)], ROOT, env)
       expect(end).toMatchObject({ exitCode: 0, stderr: '' })

@@ -49,7 +49,7 @@ describe.skipIf(isSkipped)(`the README${why}`, () => {
     expect(withoutChance(answer ?? '')).toBe(withoutChance(shown.replaceAll('\n', '')))
   })
 
-  test.each(consoles)('the commands of "$heading"', { timeout: 120_000 }, async ({ text }) => {
+  test.each(consoles)('the commands of "$heading"', async ({ text }) => {
     const lines = [...text.matchAll(/^\$ (?<line>.*)$/gm)].map(({ groups }) => groups?.['line'] ?? '')
     const transcript: string[] = []
     for (const line of lines) transcript.push(`$ ${line}`, ...(line.startsWith('alias ') ? [] : await shell.type(line)))

@@ -30,7 +30,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
         const body = { command: 'python3', args: ['-u', '-c', PROGRAM, era], box: { network: 'off' } }
         expect((await holdfast.ask(`/v1/mcp/servers/${name}`, { method: 'PUT', body })).status).toBe(201)
       }
-    }, 60_000)
+    })
     afterAll(() => holdfast.close())
 
     async function passes(suite: SuiteRun['suite'], revision: string, path: string, expected: string): Promise<void> {

@@ -13,21 +13,21 @@ import type { HoldfastProcess } from './holdfast-process.ts'
 import { modernCall, toolClient } from './mcp-clients.ts'
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'docker')) {
-  describe.skipIf(under.skipReason !== null)(`an engine that goes away: ${under.kind}${because(under)}`, { timeout: 120_000 }, () => {
+  describe.skipIf(under.skipReason !== null)(`an engine that goes away: ${under.kind}${because(under)}`, () => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-engine-'))
     const engine = door(join(directory, 'engine.sock'), under.settings.dockerSocket ?? '')
     let holdfast: HoldfastProcess
     beforeAll(async () => {
       await engine.open()
       holdfast = await startHoldfast({ ...under, settings: { ...under.settings, dockerSocket: engine.path } })
-    }, 60_000)
+    })
     afterAll(async () => {
       engine.close()
       await engine.open()
       await holdfast.close()
       engine.close()
       rmSync(directory, { recursive: true })
-    }, 60_000)
+    })
 
     test('the server is refused with what to do and not run on the host, and runs when the engine is back', async () => {
       const laboratory = laboratoryOf(() => holdfast)

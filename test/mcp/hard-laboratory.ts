@@ -43,8 +43,8 @@ export async function describeHard(
       let holdfast: HoldfastProcess
       beforeAll(async () => {
         holdfast = await startHoldfast(under, settings)
-      }, 60_000)
-      afterAll(() => holdfast.close(), 60_000)
+      })
+      afterAll(() => holdfast.close())
       declare(
         laboratoryOf(() => holdfast),
         under,

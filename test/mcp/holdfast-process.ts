@@ -3,15 +3,15 @@
  */
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { processesOf } from '../../packages/server/src/sandboxes/contract/traces.ts'
 import { PROGRAM } from '../environment/holdfast-program.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { makePlace } from '../interop/box-server.ts'
 import { endChild, startReady } from '../servers/holdfast-child.ts'
 import type { ReadyChild } from '../servers/holdfast-child.ts'
+import { untilHolds } from '../servers/eventually.ts'
 
-const SETTLE_LIMIT_MS = 30_000
 /** Tests ask quicker than people. */
 const OF_TESTS = { HOLDFAST_RATE_LIMITS_REQUESTS_PER_SECOND: 'none' }
 
@@ -76,7 +76,7 @@ export async function startHoldfast(under: BackendUnderTest, settings: NodeJS.Pr
       try {
         const { items } = (await (await ask('/v1/sessions')).json()) as { readonly items: readonly { readonly id: string }[] }
         for (const { id } of items) await ask(`/v1/sessions/${id}/cancel`, { method: 'POST', body: {} })
-        await vi.waitFor(async () => expect(await place.sandboxes()).toEqual([]), { timeout: SETTLE_LIMIT_MS })
+        await untilHolds(async () => expect(await place.sandboxes()).toEqual([]))
       } finally {
         await endChild(child, 'SIGTERM')
         await place.remove()

@@ -9,7 +9,7 @@ import type { Row } from '../../packages/server/src/store/store.ts'
 import type { System } from './system.ts'
 
 /** Longer than anything takes on a machine with other work. */
-export const PATIENCE_MS = 20_000
+export const PATIENCE_MS = 120_000
 const QUIET_TURNS = 4
 
 export async function settle(system: System): Promise<void> {

@@ -8,6 +8,7 @@ import { backendsUnderTest, because } from '../environment/backends.ts'
 import { noPostgres, openPostgresForServers } from './database.ts'
 import type { PostgresForServers } from './database.ts'
 import { eventually } from './eventually.ts'
+import { PATIENCE_MS } from './patience.ts'
 import { openGround } from './ground.ts'
 import type { Ground } from './ground.ts'
 import { Refused, startOtherProcess } from './other-process.ts'
@@ -232,7 +233,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       await two.sessions.steering.cancel(alice.caller, first.session.id)
       await pass(two)
       await two.sessions.sweep()
-      const next = await alice.sh('job', 'echo new', { signal: AbortSignal.timeout(10_000) })
+      const next = await alice.sh('job', 'echo new', { signal: AbortSignal.timeout(PATIENCE_MS) })
       expect(next).toMatchObject({ stdout: 'new\n', session: { incarnation: 1 } })
       expect(next.session.id).not.toBe(first.session.id)
       // What could not be reached is not called clean; its server removes it when it is back.

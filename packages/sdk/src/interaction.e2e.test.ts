@@ -94,8 +94,8 @@ describe.skipIf(isSkipped)(`programs that are talked to${why}`, () => {
     const { processes } = session
     const restart = { policy: 'on-failure', maxRestarts: 9, backoffMs: 100 } as const
     expect(await processes.start('flaky', 'echo oh dear >&2; exit 1', { restart })).toMatchObject({ restart, restarts: 0, attached: 0 })
-    await expect.poll(async () => (await processes.get('flaky')).restarts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2)
-    await expect.poll(async () => (await processes.get('flaky')).stderrTail, { timeout: 20_000 }).toBe('oh dear\n')
+    await expect.poll(async () => (await processes.get('flaky')).restarts).toBeGreaterThanOrEqual(2)
+    await expect.poll(async () => (await processes.get('flaky')).stderrTail).toBe('oh dear\n')
     await processes.stop('flaky', { graceMs: 0 })
     expect(await processes.get('flaky')).toMatchObject({ nextStartAt: null, restart })
     expect((await processes.start('flaky', 'true', { restart: 'no' })).restart).toBeNull()
@@ -181,9 +181,7 @@ describe.skipIf(isSkipped)(`programs that are talked to${why}`, () => {
     const terminal = await session.pty.create({ command: 'head -c 12000000 /dev/zero | tr "\\0" x', onGap: (bytes) => (missed += bytes) })
     const seen = { bytes: 0 }
     // The program ends while nobody reads.
-    await expect
-      .poll(async () => (await (await session.commands.connect(terminal.executionId)).get()).status, { timeout: 20_000 })
-      .toBe('completed')
+    await expect.poll(async () => (await (await session.commands.connect(terminal.executionId)).get()).status).toBe('completed')
     expect(terminal.seq - missed).toBeLessThan(5_000_000)
     for await (const bytes of terminal) seen.bytes += bytes.length
     expect(seen.bytes + missed).toBe(12_000_000)

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { untilHolds } from '../../../test/servers/eventually.ts'
 import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
 import { startServer } from './app.ts'
 import type { RunningServer } from './app.ts'
@@ -35,7 +36,6 @@ describe.skipIf(subject === undefined || subject.skipReason !== null || !canMoun
       const answer: unknown = await response.json()
       return { status: response.status, answer }
     }
-    const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 200 })
     const notReady = (part: string) => ({ status: 503, answer: { code: 'store_unavailable', details: { part } } })
     const reserve = () => join(home, 'disk-reserve')
     const filler = () => join(home, 'filler')
@@ -60,7 +60,7 @@ describe.skipIf(subject === undefined || subject.skipReason !== null || !canMoun
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MEGABYTES}m,mode=0700`, 'holdfast-test', home])
       logged.length = 0
       server = await start()
-      await eventually(() => expect(existsSync(reserve())).toBe(true))
+      await untilHolds(() => expect(existsSync(reserve())).toBe(true))
     })
     afterEach(async () => {
       await server.close()
@@ -94,7 +94,7 @@ describe.skipIf(subject === undefined || subject.skipReason !== null || !canMoun
       expect(await call('GET', '/readyz')).toMatchObject(notReady('disk'))
       expect(await call('POST', `/v1/sessions/${id}/cancel`)).toMatchObject({ status: 200, answer: { id } })
       rmSync(filler())
-      await eventually(async () => expect((await call('GET', '/readyz')).status).toBe(200))
+      await untilHolds(async () => expect((await call('GET', '/readyz')).status).toBe(200))
       expect(existsSync(reserve())).toBe(true)
     })
 
@@ -120,7 +120,7 @@ describe.skipIf(subject === undefined || subject.skipReason !== null || !canMoun
       expect(cgroups.filter((directory) => existsSync(directory))).not.toEqual([])
       rmSync(join(home, 'sandboxes'), { recursive: true, force: true })
       server = await start()
-      await eventually(() => expect(cgroups.filter((directory) => existsSync(directory))).toEqual([]))
+      await untilHolds(() => expect(cgroups.filter((directory) => existsSync(directory))).toEqual([]))
       // The session itself goes on over its workspace.
       expect(await call('POST', '/v1/exec', { session: 'a', command: 'cat note' })).toMatchObject({ answer: { stdout: 'kept\n' } })
     })

@@ -5,6 +5,8 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PATIENCE_MS } from '../../../../test/servers/patience.ts'
 
 const MASTER = `
 import fcntl, json, os, pty, select, signal, struct, sys, termios
@@ -103,9 +105,11 @@ export function pseudoTerminal(argv: readonly string[], environment: NodeJS.Proc
     resize: (cols, rows) => order({ resize: [cols, rows] }),
     kill: (signal) => order({ kill: signal }),
     async until(words) {
+      const until = performance.now() + PATIENCE_MS
       for (let found = screen.indexOf(words, seen); found < 0; found = screen.indexOf(words, seen)) {
         if (isOver) throw new Error(`the program ended without ${JSON.stringify(words)}: ${screen}${told}`)
-        await stir.promise
+        await Promise.race([stir.promise, delay(until - performance.now(), undefined, { ref: false })])
+        if (performance.now() >= until) throw new Error(`${JSON.stringify(words)} was not printed: ${JSON.stringify(screen)}${told}`)
       }
       seen = screen.indexOf(words, seen) + words.length
     },

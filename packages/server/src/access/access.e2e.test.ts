@@ -2,6 +2,7 @@
 import { CreateTenantBody, HoldfastError } from '@holdfast/protocol'
 import type { Problem } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../test/servers/patience.ts'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
 import { noPostgres, openPostgresForServers } from '../../../../test/servers/database.ts'
 import type { PostgresForServers } from '../../../../test/servers/database.ts'
@@ -46,7 +47,7 @@ interface At {
   readonly executionId: string
 }
 
-const soon = () => AbortSignal.timeout(20_000)
+const soon = () => AbortSignal.timeout(PATIENCE_MS)
 const TRUE = { command: { argv: ['true'] } }
 /** The session is suspended and has one execution that ended; each operation gets a session of its own. */
 const OPERATIONS = {

@@ -162,7 +162,7 @@ describe.runIf(process.getuid?.() === 0).each(GUESTS)('$name as root', ({ path: 
     // By the second answer the guest has seen that the other is gone, and the next takes its place.
     for (let turn = 0; turn < 2; turn++) await inside.ping()
     const successor = await dial(join(directory, 'guest.sock'))
-    await expect.poll(() => pidsOf(FIRST), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pidsOf(FIRST)).toEqual([])
     expect(await inside.processes.killUser(FIRST)).toMatchObject({ verified: true })
     await successor.ping()
     successor.close()

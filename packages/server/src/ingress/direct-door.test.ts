@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { HoldfastError } from '@holdfast/protocol'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { hostCheck } from '../access/listen-address.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Caller } from '../sessions/caller.ts'
@@ -183,7 +183,7 @@ test('what breaks because its client left is no failure of the server', async ()
   await came.promise
   socket.destroy()
   await broken.promise
-  await vi.waitFor(() => expect(lines.join('')).toContain('request-answered'))
+  await expect.poll(() => lines.join('')).toContain('request-answered')
   expect(lines.join('')).not.toContain('request-failed')
 })
 

@@ -7,7 +7,7 @@ import { personOf } from '../../../../test/servers/person.ts'
 import type { Person } from '../../../../test/servers/person.ts'
 
 /** The promise is timeout + 5 s; the rest is for a busy machine. A guest that is waited for keeps its caller for more than 40 s. */
-const BOUND_MS = 20_000
+const BOUND_MS = 35_000
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
   describe.skipIf(under.skipReason !== null)(`a frozen guest on ${under.kind}${because(under)}`, () => {

@@ -15,7 +15,7 @@ const SETTINGS = { HOLDFAST_SESSIONS_IDLE_SECONDS: String(IDLE_MS / 1000) }
 const START = 'python3 -u -m http.server 3000 > log 2>&1 & until grep -q Serving log; do sleep 0.02; done'
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
-  describe.skipIf(under.skipReason !== null)(`ports on ${under.kind}${because(under)}`, { timeout: 60_000 }, () => {
+  describe.skipIf(under.skipReason !== null)(`ports on ${under.kind}${because(under)}`, () => {
     let ground: Ground
     let server: TestServer
     let alice: Person

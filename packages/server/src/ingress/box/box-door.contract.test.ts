@@ -82,10 +82,10 @@ for (const subject of subjects) {
     test('a dropped call is cancelled inside', async () => {
       const other = await dialBox(server.url, HEADERS)
       void other.ask('box_exec', { session_id: 'grp/1', cmd: 'touch began; exec sleep 54321', timeout_sec: 300 }, CONTEXT)
-      await expect.poll(async () => exec('ls'), { timeout: 20_000 }).toMatchObject({ stdout: expect.stringContaining('began') as string })
+      await expect.poll(async () => exec('ls')).toMatchObject({ stdout: expect.stringContaining('began') as string })
       expect(await exec(SLEEPERS)).toMatchObject({ stdout: '1' })
       await other.leave()
-      await expect.poll(async () => exec(SLEEPERS), { timeout: 20_000 }).toMatchObject({ stdout: '0' })
+      await expect.poll(async () => exec(SLEEPERS)).toMatchObject({ stdout: '0' })
     })
 
     test('sessions and processes outlive the connection and the server', async () => {

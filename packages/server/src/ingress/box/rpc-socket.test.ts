@@ -1,6 +1,6 @@
 /** The WebSocket of the Box door: who is let in, and that no client harms the connection or another client. */
 import fc from 'fast-check'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { boxRefusal } from './contract/box-client.ts'
 import { CONTEXT, INSTANCE, openBoxLaboratory, WITH_INSTANCE } from './contract/box-laboratory.ts'
 import type { BoxLaboratory } from './contract/box-laboratory.ts'
@@ -154,7 +154,7 @@ describe('calls', () => {
     const { dial } = await open({ exec })
     const [client, other] = [await dial(), await dial()]
     const flood = Array.from({ length: 128 }, async () => client.ask('box_exec', SPEC, CONTEXT))
-    await vi.waitFor(() => expect(signals).toHaveLength(128))
+    await expect.poll(() => signals).toHaveLength(128)
     const { code, message } = await client.ask('__ping')
     expect([code, message]).toEqual([1, 'the connection is busy: 128 actions are under way'])
     expect(await other.ask('__ping')).toMatchObject({ code: 0 })
@@ -166,9 +166,9 @@ describe('calls', () => {
     const { dial } = await open({ exec })
     const [client, other] = [await dial(), await dial()]
     void client.ask('box_exec', SPEC, CONTEXT)
-    await vi.waitFor(() => expect(signals).toHaveLength(1))
+    await expect.poll(() => signals).toHaveLength(1)
     void other.ask('box_exec', SPEC, CONTEXT)
-    await vi.waitFor(() => expect(signals).toHaveLength(2))
+    await expect.poll(() => signals).toHaveLength(2)
     await client.leave()
     await cancelled
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false])
@@ -238,7 +238,7 @@ describe('what a client must not send', () => {
     const bytes = Buffer.from(frame)
     for (let at = 0; at < bytes.length; at += 65_536)
       client.socket.send(bytes.subarray(at, at + 65_536), { fin: at + 65_536 >= bytes.length, binary: false })
-    await vi.waitFor(() => expect(runtime.asked.at(-1)?.method).toBe('exec'))
+    await expect.poll(() => runtime.asked.at(-1)?.method).toBe('exec')
   })
 
   test('never ends the conversation or gets no answer, whatever it is', async () => {
@@ -282,7 +282,7 @@ test('a door that closes tells everybody, cancels what they have under way, and 
   const { door, dial, url } = await open({ exec })
   const client = await dial()
   void client.ask('box_exec', SPEC, CONTEXT)
-  await vi.waitFor(() => expect(signals).toHaveLength(1))
+  await expect.poll(() => signals).toHaveLength(1)
   await door.close()
   expect(await client.closed).toBe(1001)
   expect(signals[0]?.aborted).toBe(true)
@@ -300,9 +300,9 @@ test('a door closes while it is still busy with the leave of a client', async ()
   const { door, dial } = await open({ exec: lingering })
   const client = await dial()
   void client.ask('box_exec', SPEC, CONTEXT)
-  await vi.waitFor(() => expect(signals).toHaveLength(1))
+  await expect.poll(() => signals).toHaveLength(1)
   await client.leave()
-  await vi.waitFor(() => expect(signals[0]?.aborted).toBe(true))
+  await expect.poll(() => signals[0]?.aborted).toBe(true)
   const closed = door.close()
   slow.resolve()
   await closed

@@ -2,7 +2,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import { stdioLines, stdioReader } from '@holdfast/protocol/box'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { CONTEXT, INSTANCE, openBoxLaboratory } from './contract/box-laboratory.ts'
 import type { BoxLaboratory } from './contract/box-laboratory.ts'
 import { RESULT } from './contract/scripted-runtime.ts'
@@ -42,8 +42,10 @@ async function open(script: Partial<BoxRuntime> = {}, settings: Partial<BoxSetti
   const say = (message: string) => {
     for (const line of stdioLines(message)) input.write(line)
   }
-  const answered = async (id: number) =>
-    vi.waitFor(() => expect(answers.get(id)).toBeDefined(), { interval: 2 }).then(() => answers.get(id))
+  const answered = async (id: number) => {
+    await expect.poll(() => answers.get(id), { interval: 2 }).toBeDefined()
+    return answers.get(id)
+  }
   return { ...laboratory, input, output, over, frameOf, say, answered, longest: () => longest }
 }
 const spec = (cmd: string) => ({ session_id: 's1', cmd })
@@ -125,7 +127,7 @@ describe('the end', () => {
     const { exec, signals } = endless()
     const client = await open({ exec })
     client.say(client.frameOf(1, 'box_exec', spec('x')))
-    await vi.waitFor(() => expect(signals).toHaveLength(1))
+    await expect.poll(() => signals).toHaveLength(1)
     end(client)
     await client.over
     expect(signals[0]?.aborted).toBe(true)
@@ -136,7 +138,7 @@ describe('the end', () => {
     const { exec, signals } = endless()
     const { say, frameOf, door, over } = await open({ exec })
     say(frameOf(1, 'box_exec', spec('x')))
-    await vi.waitFor(() => expect(signals).toHaveLength(1))
+    await expect.poll(() => signals).toHaveLength(1)
     await door.close()
     await over
     expect(signals[0]?.aborted).toBe(true)
@@ -149,7 +151,7 @@ test('a client that takes nothing holds up nobody but itself', async () => {
   const over = door.serveStdio(input, output)
   for (let id = 0; id < 8; id += 1)
     input.write(`${JSON.stringify({ seq_id: id, action: 'box_exec', data: spec('x'), context: CONTEXT })}\n`)
-  await vi.waitFor(() => expect(output.writableNeedDrain).toBe(true))
+  await expect.poll(() => output.writableNeedDrain).toBe(true)
   expect(output.writableLength + output.readableLength).toBeLessThan(100_000)
   expect(await (await dial()).ask('__ping')).toMatchObject({ code: 0 })
   input.end()

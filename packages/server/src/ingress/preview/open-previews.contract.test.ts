@@ -19,7 +19,7 @@ import { previewDoor } from './preview-door.ts'
 import type { PreviewDoor } from './preview-door.ts'
 
 /** The guests of this suite stand in no sandbox, so their ports are those of this machine. */
-describe('open connections to apps', { timeout: 60_000 }, () => {
+describe('open connections to apps', () => {
   let laboratory: Laboratory
   let listener: HttpListener
   let door: PreviewDoor

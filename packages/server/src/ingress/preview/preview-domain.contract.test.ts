@@ -7,7 +7,7 @@ import { ask, linkTo, openSocket, startApp } from './contract/inner-app.ts'
 
 const under = await bubblewrapUnderTest()
 
-describe.skipIf(under.skipReason !== null)(`a domain for links${because(under)}`, { timeout: 60_000 }, () => {
+describe.skipIf(under.skipReason !== null)(`a domain for links${because(under)}`, () => {
   let real: RealServer
   let id = ''
   beforeAll(async () => {

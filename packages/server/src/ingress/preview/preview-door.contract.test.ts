@@ -13,7 +13,7 @@ import { ask, linkTo, open, openSocket, startApp } from './contract/inner-app.ts
 const PORT = 3000
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker'))
-  describe.skipIf(under.skipReason !== null)(`apps inside on ${under.kind}${because(under)}`, { timeout: 60_000 }, () => {
+  describe.skipIf(under.skipReason !== null)(`apps inside on ${under.kind}${because(under)}`, () => {
     let real: RealServer
     let id = ''
     let link = ''

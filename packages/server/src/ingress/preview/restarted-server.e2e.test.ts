@@ -7,12 +7,12 @@ import type { HoldfastProcess } from '../../../../../test/mcp/holdfast-process.t
 import { open } from './contract/inner-app.ts'
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
-  describe.skipIf(under.skipReason !== null)(`links of a killed server${because(under)}`, { timeout: 120_000 }, () => {
+  describe.skipIf(under.skipReason !== null)(`links of a killed server${because(under)}`, () => {
     let holdfast: HoldfastProcess
     beforeAll(async () => {
       holdfast = await startHoldfast(under)
-    }, 60_000)
-    afterAll(() => holdfast?.close(), 60_000)
+    })
+    afterAll(() => holdfast?.close())
 
     test('after a restart a link leads to the same process', async () => {
       const command = 'python3 -u -m http.server 3000 > log 2>&1 & echo $! > pid; until grep -q Serving log; do sleep 0.02; done'

@@ -1,6 +1,7 @@
 /** Streams: what ends them, and what their reader is told. */
 import { HoldfastError } from '@holdfast/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { untilHolds } from '../../../../../test/servers/eventually.ts'
 import { readEvents } from './contract/event-reader.ts'
 import { followedStream } from './event-stream.ts'
 import { problemDocument } from './problems.ts'
@@ -63,8 +64,8 @@ test('a reader who leaves ends what is produced, and no timer is left', async ()
     },
   )
   await readEvents(response, 1)
-  await vi.waitFor(() => expect(isOver).toBe(true))
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(0))
+  await untilHolds(() => expect(isOver).toBe(true))
+  await untilHolds(() => expect(vi.getTimerCount()).toBe(0))
 })
 
 test('a silent stream is kept alive by comments, which are no events', async () => {

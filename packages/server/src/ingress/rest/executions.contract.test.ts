@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ExecutionView } from '@holdfast/protocol'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
 import { readEvents } from './contract/event-reader.ts'
@@ -79,7 +79,7 @@ describe('an execution that is left to run', () => {
     const id = await start(`echo before; while [ ! -e '${file}' ]; do sleep 0.01; done; echo after`)
     const following = await stream(id)
     const reading = readEvents(following)
-    await vi.waitFor(async () => expect((await laboratory.send(`${path(id)}/output`, { key: ada })).text).toContain('before'))
+    await expect.poll(async () => (await laboratory.send(`${path(id)}/output`, { key: ada })).text).toContain('before')
     writeFileSync(file, '')
     const events = await reading
     expect(events.flatMap(({ data }) => (typeof data['data'] === 'string' ? [data['data']] : [])).join('')).toBe('before\nafter\n')

@@ -1,5 +1,5 @@
 /** What is done to an execution while it runs, over REST: input, signals, another size. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readEvents } from './contract/event-reader.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory, Sending } from './contract/laboratory.ts'
@@ -90,11 +90,11 @@ describe('input', () => {
     expect((await to(id, 'stdin', { data: MUCH })).status).toBe(204)
     const { sessions } = laboratory.plane
     const second = to(id, 'stdin', { data: MUCH })
-    await vi.waitFor(() => expect(sessions.attended).toBe(1))
+    await expect.poll(() => sessions.attended).toBe(1)
     const leaving = new AbortController()
     const third = laboratory.request(`${path(id)}/stdin`, { method: 'POST', key: ada, body: { data: 'x' }, signal: leaving.signal })
     const fourth = to(id, 'stdin', { data: 'x' })
-    await vi.waitFor(() => expect(sessions.attended).toBe(3))
+    await expect.poll(() => sessions.attended).toBe(3)
     // Everything else goes on meanwhile.
     expect((await to(id, 'signal', { signal: 'SIGURG' })).status).toBe(204)
     leaving.abort()
@@ -110,7 +110,7 @@ describe('input', () => {
     const all = Array.from({ length: 12 }, () => to(id, 'stdin', { data: MUCH }))
     expect(await Promise.race(all)).toMatchObject({ status: 429, body: { code: 'capacity_exhausted' } })
     // One is being taken, eight wait.
-    await vi.waitFor(() => expect(laboratory.plane.sessions.attended).toBe(9))
+    await expect.poll(() => laboratory.plane.sessions.attended).toBe(9)
     await laboratory.post(`${path(id)}/cancel`, { grace_ms: 0 }, { key: ada })
     const codes = (await Promise.all(all)).map(({ body }) => body['code']).filter((code) => !ENDED.includes(code))
     expect(codes).toEqual(['capacity_exhausted', 'capacity_exhausted', 'capacity_exhausted'])

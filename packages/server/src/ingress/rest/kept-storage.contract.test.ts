@@ -28,13 +28,10 @@ test('records and output of ended executions go by age while their session is op
   const path = `/v1/sessions/${session}/executions/${first.field('execution_id')}`
   expect((await laboratory.send(path, { key: ada })).status).toBe(200)
   await expect
-    .poll(
-      async () => {
-        await laboratory.plane.sessions.sweep()
-        return (await laboratory.send(path, { key: ada })).status
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      await laboratory.plane.sessions.sweep()
+      return (await laboratory.send(path, { key: ada })).status
+    })
     .toBe(404)
   expect((await laboratory.send(`/v1/sessions/${session}`, { key: ada })).body['state']).not.toBe('released')
   expect((await run(ada, 'echo on')).body['stdout']).toBe('on\n')

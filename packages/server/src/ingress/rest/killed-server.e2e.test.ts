@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ExecResult, ExecutionView } from '@holdfast/protocol'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { because } from '../../../../../test/environment/backends.ts'
-import { eventually } from '../../../../../test/servers/eventually.ts'
+import { eventually, untilHolds } from '../../../../../test/servers/eventually.ts'
 import { bubblewrapUnderTest } from './contract/real-server.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', 'sockets', 'contract', 'server-program.ts')
@@ -45,16 +45,16 @@ describe.skipIf(under.skipReason !== null)(`a server killed under its callers${b
     home = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
     await begin(600)
     session = (await exec('true')).session.id
-  }, 120_000)
+  })
   afterAll(async () => {
     await post(`/v1/sessions/${session}/cancel`, {})
     const state = async () =>
       ((await (await fetch(`${url}/v1/sessions/${session}`, { headers: { authorization: `Bearer ${key}` } })).json()) as { state: string })
         .state
-    await vi.waitFor(async () => expect(await state()).toBe('cancelled'), 60_000)
+    await untilHolds(async () => expect(await state()).toBe('cancelled'))
     await kill()
     rmSync(home, { recursive: true, force: true })
-  }, 120_000)
+  })
 
   test(
     'gives the real end to the caller who sends the same Idempotency-Key again, and runs the command once',

@@ -45,7 +45,7 @@ test('an execution whose end is not stored yet is waited for, until an event say
   const reading = readEvents(
     outputEvents(call, { output, after: 0, encoding: 'text' }, { commands: { get } as unknown as Running, listeners }),
   )
-  await vi.waitFor(() => expect(get).toHaveBeenCalled())
+  await expect.poll(() => get).toHaveBeenCalled()
   get.mockImplementation(async () => ({ ...ROW, status: 'completed', exitCode: 7 }))
   listeners.wake('tnt_a', 'ses_1')
   expect(await reading).toMatchObject([{ event: 'exit', data: { status: 'completed', exit_code: 7 } }])

@@ -1,6 +1,6 @@
 /** Named processes over REST: started, listed, found by name, talked to, ended whole. */
 import { ProcessDetails, ProcessView } from '@holdfast/protocol'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertExecution } from '../../store/tables/executions.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
@@ -25,7 +25,7 @@ test('a process is started, found by its name, and shows what it has printed so 
   const started = await start('web', 'echo hello; sleep 600')
   expect(started).toMatchObject({ status: 201, headers: { location: `${processes()}/web` } })
   expect(started.body).toMatchObject({ name: 'web', session_id: session, status: 'running', exit_code: null, ended_at: null })
-  await vi.waitFor(async () => expect(await look('web')).toMatchObject({ output_seq: 6 }))
+  await expect.poll(() => look('web')).toMatchObject({ output_seq: 6 })
   const { execution_id: id } = await look('web')
   const execution = await laboratory.send(`/v1/sessions/${session}/executions/${id}`, { key: ada })
   expect(execution.body).toMatchObject({ kind: 'process', name: 'web', actor: 'ada' })
@@ -63,13 +63,13 @@ test('an interactive one takes input through its execution', async () => {
   const { body } = await start('talker', 'cat', { interactive: true })
   const execution = `/v1/sessions/${session}/executions/${String(body['execution_id'])}`
   expect((await laboratory.post(`${execution}/stdin`, { data: 'hello', close: true }, { key: ada })).status).toBe(204)
-  await vi.waitFor(async () => expect(await look('talker')).toMatchObject({ status: 'completed', exit_code: 0, output_seq: 5 }))
+  await expect.poll(() => look('talker')).toMatchObject({ status: 'completed', exit_code: 0, output_seq: 5 })
   expect((await laboratory.send(`${execution}/output`, { key: ada })).body).toMatchObject({ items: [{ data: 'hello' }] })
 })
 
 test('what it complained of is told to those who may read its output, and to nobody else', async () => {
   await start('angry', 'echo "a secret" >&2; echo out; exit 2')
-  await vi.waitFor(async () => expect(await look('angry')).toMatchObject({ status: 'completed', exit_code: 2, stderr_tail: 'a secret\n' }))
+  await expect.poll(() => look('angry')).toMatchObject({ status: 'completed', exit_code: 2, stderr_tail: 'a secret\n' })
   const viewer = await laboratory.keyOf({ subject: 'vera', role: 'viewer' })
   const seen = await laboratory.send(`${processes()}/angry`, { key: viewer })
   expect(seen).toMatchObject({ status: 200, body: { exit_code: 2, stderr_tail: null } })

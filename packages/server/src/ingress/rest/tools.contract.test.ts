@@ -417,7 +417,7 @@ for (const under of subjects)
         expect(`${String(ran['stdout'])}${String(ran['stderr'])}`).toMatch(
           /\/workspace\/\.skill-envs\/snake|Python environment of this skill/,
         )
-      }, 150_000)
+      })
     })
 
     test('a session that shares its sandbox works in its own workspace, and has no skills', async () => {

@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ExecResult, ProcessDetails } from '@holdfast/protocol'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
-import { eventually } from '../../../../../test/servers/eventually.ts'
+import { eventually, untilHolds } from '../../../../../test/servers/eventually.ts'
 import { openProcess } from './contract/process-client.ts'
 import type { ProcessClient } from './contract/process-client.ts'
 
@@ -57,14 +57,14 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       home = mkdtempSync(join(tmpdir(), 'holdfast-killed-'))
       await begin()
       session = (await exec('true')).session.id
-    }, 60_000)
+    })
     afterEach(() => {
       for (const client of clients.splice(0)) client.vanish()
     })
     afterAll(async () => {
       await request(`/v1/sessions/${session}/cancel`, 'POST', {})
       const state = async () => ((await (await request(`/v1/sessions/${session}`)).json()) as { readonly state: string }).state
-      await vi.waitFor(async () => expect(await state()).toBe('cancelled'), 20_000)
+      await untilHolds(async () => expect(await state()).toBe('cancelled'))
       await kill()
       rmSync(home, { recursive: true, force: true })
     })
@@ -96,7 +96,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       await kill()
       const files = join(home, 'workspaces', session, 'files')
       writeFileSync(join(files, 'die'), '')
-      await vi.waitFor(() => readFileSync(join(files, 'dead')), 20_000)
+      await expect.poll(() => existsSync(join(files, 'dead'))).toBe(true)
       await begin()
       await eventually(async () => (await look('phoenix')).restarts).toBe(1)
       const after = await look('phoenix')

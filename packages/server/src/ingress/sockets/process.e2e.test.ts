@@ -67,7 +67,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       home = mkdtempSync(join(tmpdir(), 'holdfast-attach-'))
       await begin()
       session = (await exec('true')).session.id
-    }, 120_000)
+    })
     afterEach(async () => {
       for (const client of clients.splice(0)) client.vanish()
       await request(`/v1/sessions/${session}/cancel-work`, 'POST', { processes: true, grace_ms: 0 })

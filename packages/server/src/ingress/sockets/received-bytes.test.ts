@@ -9,7 +9,6 @@ import { backlogs } from './backlog.ts'
 import { countReceived } from './received-bytes.ts'
 
 const MIB = 1024 * 1024
-const PATIENTLY = { timeout: 15_000 }
 
 async function open(perCaller: number) {
   const streams = { perCaller: 9, perTenant: 9, total: 9 }
@@ -31,7 +30,7 @@ async function open(perCaller: number) {
     ...{ budget, client, read },
     async [Symbol.asyncDispose]() {
       client.terminate()
-      await expect.poll(() => budget.inFlight.bytes, PATIENTLY).toBe(0)
+      await expect.poll(() => budget.inFlight.bytes).toBe(0)
       server.close()
     },
   }
@@ -41,11 +40,11 @@ test('counts a message until it is complete, and then for as long as its program
   await using opened = await open(8 * MIB)
   const { budget, client, read } = opened
   client.send(Buffer.alloc(MIB), { fin: false })
-  await expect.poll(() => budget.inFlight.bytes, PATIENTLY).toBeGreaterThan(0.8 * MIB)
+  await expect.poll(() => budget.inFlight.bytes).toBeGreaterThan(0.8 * MIB)
   client.send(Buffer.alloc(10), { fin: true })
-  await expect.poll(() => budget.inFlight.bytes, PATIENTLY).toBeGreaterThan(0.8 * MIB)
+  await expect.poll(() => budget.inFlight.bytes).toBeGreaterThan(0.8 * MIB)
   read.resolve()
-  await expect.poll(() => budget.inFlight.bytes, PATIENTLY).toBe(0)
+  await expect.poll(() => budget.inFlight.bytes).toBe(0)
 })
 
 test('closes a socket that there is no room for, and takes small messages of everybody', async () => {

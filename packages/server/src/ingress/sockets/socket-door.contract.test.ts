@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { HoldfastError, KEY_PROTOCOL_PREFIX, ProblemDocument, TERMINAL_PROTOCOL } from '@holdfast/protocol'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { untilHolds } from '../../../../../test/servers/eventually.ts'
 import { reachOf } from '../../access/roles.ts'
 import { listen } from '../http-listener.ts'
 import type { HttpListener } from '../http-listener.ts'
@@ -228,14 +229,11 @@ describe('a connection', () => {
         await once(socket, 'close')
       }),
     )
-    await vi.waitFor(
-      async () => {
-        const { body } = await laboratory.send(path, { key: keys.ada })
-        expect(body['running']).toBe(0)
-        expect(laboratory.plane.sessions.attended).toBe(0)
-      },
-      { timeout: 20_000 },
-    )
+    await untilHolds(async () => {
+      const { body } = await laboratory.send(path, { key: keys.ada })
+      expect(body['running']).toBe(0)
+      expect(laboratory.plane.sessions.attended).toBe(0)
+    })
   })
 
   test('that does not answer is cut off; one that answers is not', async () => {
@@ -244,7 +242,7 @@ describe('a connection', () => {
     deaf.socket.pause()
     const pings = vi.fn()
     kept.socket.on('ping', pings)
-    await vi.waitFor(() => expect(pings.mock.calls.length).toBeGreaterThan(4), { timeout: 10_000 })
+    await expect.poll(() => pings.mock.calls.length).toBeGreaterThan(4)
     kept.type('echo still $((6*7))\n')
     await kept.reads('still 42')
     deaf.socket.resume()

@@ -13,7 +13,8 @@ import { jsonLog } from '../../telemetry/log.ts'
 import { openTerminal, refusalOf } from './contract/terminal-client.ts'
 import type { TerminalClient } from './contract/terminal-client.ts'
 
-const GRACE = { HOLDFAST_SESSIONS_TERMINAL_GRACE_SECONDS: '1' }
+/** For clients that never come back. All others have as long as the test: a busy machine takes seconds to open a socket. */
+const SHORT_GRACE_MS = 1_000
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')) {
   describe.skipIf(under.skipReason !== null)(`terminals on ${under.kind}${because(under)}`, () => {
@@ -24,13 +25,18 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     const clients: TerminalClient[] = []
     const logged: string[] = []
 
-    const start = async (settings: NodeJS.ProcessEnv = {}) => {
-      const environment = { HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind, ...settings }
+    const start = async (graceMs = 3_600_000) => {
+      const grace = { HOLDFAST_SESSIONS_TERMINAL_GRACE_SECONDS: String(graceMs / 1000) }
+      const environment = { HOLDFAST_HOME: home, HOLDFAST_PORT: '0', HOLDFAST_BACKEND: under.kind, ...grace }
       server = await startServer(
         loadConfig({}, environment),
         jsonLog('debug', (line) => logged.push(line)),
       )
       key = readFileSync(join(home, 'admin.key'), 'utf8').trim()
+    }
+    const restart = async (graceMs?: number) => {
+      await server.close()
+      await start(graceMs)
     }
     const request = async (path: string, method = 'GET', body?: object) =>
       fetch(`${server.url}${path}`, {
@@ -47,11 +53,11 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       return client
     }
     const execution = async (id: string) =>
-      (await request(`/v1/sessions/${session}/executions/${id}`)).json() as Promise<{ status: string }>
+      (await request(`/v1/sessions/${session}/executions/${id}`)).json() as Promise<{ status: string; ended_at: string }>
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'holdfast-terminal-'))
-      await start(GRACE)
+      await start()
       session = (await exec('true')).session.id
     })
     afterEach(async () => {
@@ -151,50 +157,15 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(third.printed()).toBe('got yes\r\n')
     })
 
-    test('who vanishes may come back within the grace; who does not loses the whole tree', async () => {
-      const first = await open({ command: '(trap "" HUP TERM; exec sleep 612) & echo pid $!; wait' })
+    test('who vanishes may come back within the grace', async () => {
+      const first = await open({ command: 'echo ready; read answer; echo got $answer' })
       const { execution_id: id } = await first.message('started')
-      await first.reads(/pid \d+/)
-      const pid = /pid (\d+)/.exec(first.printed())?.[1]
+      await first.reads('ready')
       first.vanish()
       const second = await open({ execution: id })
-      await second.reads(/pid \d+/)
-      second.vanish()
-      await eventually(async () => (await execution(id)).status).toBe('cancelled')
-      expect((await exec(`kill -0 ${pid}`)).exit_code).not.toBe(0)
-      const third = await open({ execution: id })
-      expect(await third.message('exit')).toMatchObject({ status: 'cancelled' })
-    })
-
-    test('who detached is not waited for', async () => {
-      const first = await open({ command: 'echo ready; sleep 600' })
-      const { execution_id: id } = await first.message('started')
-      await first.reads('ready')
-      first.order({ type: 'detach' })
-      await first.closed()
-      const other = await open({ command: 'sleep 600' })
-      const lost = (await other.message('started')).execution_id
-      other.vanish()
-      // The other's grace has passed; so has this one's, had it one.
-      await eventually(async () => (await execution(lost)).status).toBe('cancelled')
-      expect(await execution(id)).toMatchObject({ status: 'running' })
-    })
-
-    test('two clients at one terminal see the same, and the last one to leave decides', async () => {
-      const first = await open({ command: 'stty -echo; echo ready; while read line; do echo heard $line; done' })
-      const { execution_id: id } = await first.message('started')
-      await first.reads('ready')
-      const second = await open({ execution: id })
-      second.type('two\n')
-      await first.reads('heard two')
-      first.type('one\n')
-      await second.reads('heard one')
-      first.order({ type: 'detach' })
-      expect(await first.closed()).toBe(1000)
-      second.type('alone\n')
-      await second.reads('heard alone')
-      second.vanish()
-      await eventually(async () => (await execution(id)).status).toBe('cancelled')
+      second.type('yes\n')
+      await second.reads('got yes')
+      expect(await second.message('exit')).toMatchObject({ exit_code: 0 })
     })
 
     test('a client that does not read costs the others nothing, and is told what it missed', async () => {
@@ -213,21 +184,6 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(slow.messages.some(({ type }) => type === 'gap')).toBe(true)
       // What it never got, nobody kept for it.
       expect(slow.bytes().length).toBeLessThan(total / 2)
-    })
-
-    test('a program that does not read holds its client up, and neither the server nor others', async () => {
-      const stuck = await open({ command: 'stty raw -echo; echo ready; sleep 600' })
-      await stuck.reads('ready')
-      const piece = Buffer.alloc(500_000, 'x')
-      for (let sent = 0; sent < 40; sent += 1) stuck.type(piece)
-      const other = await open({ command: 'PS1="$ " exec sh -i' })
-      other.type('echo fine $((6*7))\n')
-      await other.reads('fine 42')
-      // What it sent is with it, not with the server, which has stopped reading.
-      expect(stuck.socket.bufferedAmount).toBeGreaterThan(1_000_000)
-      const { execution_id: id } = await stuck.message('started')
-      stuck.vanish()
-      await eventually(async () => (await execution(id)).status).toBe('cancelled')
     })
 
     test.each([
@@ -265,9 +221,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       await first.reads('ready')
       first.type('before\n')
       await first.reads('heard before')
-      await server.close()
+      await restart()
       expect(await first.closed()).toBe(1001)
-      await start(GRACE)
       const second = await open({ execution: id, after: String(first.seq()), cols: '61', rows: '17' })
       second.type('after\n')
       await second.reads('heard after')
@@ -275,18 +230,6 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await second.message('started')).toMatchObject({ session: { id: session, incarnation: 1 } })
       second.type('\u0004')
       expect(await second.message('exit')).toMatchObject({ exit_code: 0 })
-    })
-
-    test('a terminal whose client does not come back after a restart ends; one that was detached runs on', async () => {
-      const [lost, left] = [await open({ command: 'sleep 600' }), await open({ command: 'sleep 600' })]
-      const ids = await Promise.all([lost, left].map(async (client) => (await client.message('started')).execution_id))
-      left.order({ type: 'detach' })
-      await left.closed()
-      await server.close()
-      await start(GRACE)
-      expect(await execution(ids[0] ?? '')).toMatchObject({ status: 'running' })
-      await eventually(async () => (await execution(ids[0] ?? '')).status).toBe('cancelled')
-      expect(await execution(ids[1] ?? '')).toMatchObject({ status: 'running' })
     })
 
     test('what cannot be opened is refused as a request is, before there is a socket', async () => {
@@ -306,6 +249,82 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await refused({ execution: id, command: 'true' })).toMatchObject({ status: 400 })
     })
 
+    describe('with a short grace', () => {
+      beforeAll(() => restart(SHORT_GRACE_MS))
+      afterAll(() => restart())
+
+      test('who vanishes and does not come back loses the whole tree', async () => {
+        const first = await open({ command: '(trap "" HUP TERM; exec sleep 612) & echo pid $!; wait' })
+        const { execution_id: id } = await first.message('started')
+        await first.reads(/pid \d+\r\n/)
+        const pid = /pid (\d+)/.exec(first.printed())?.[1]
+        first.vanish()
+        await eventually(async () => (await execution(id)).status).toBe('cancelled')
+        expect((await exec(`kill -0 ${pid}`)).exit_code).not.toBe(0)
+        const second = await open({ execution: id })
+        expect(await second.message('exit')).toMatchObject({ status: 'cancelled' })
+      })
+
+      test('who detached is not waited for', async () => {
+        const first = await open({ command: 'echo ready; sleep 600' })
+        const { execution_id: id } = await first.message('started')
+        await first.reads('ready')
+        first.order({ type: 'detach' })
+        await first.closed()
+        const other = await open({ command: 'sleep 600' })
+        const lost = (await other.message('started')).execution_id
+        other.vanish()
+        // The other's grace has passed; so has this one's, had it one.
+        await eventually(async () => (await execution(lost)).status).toBe('cancelled')
+        expect(await execution(id)).toMatchObject({ status: 'running' })
+      })
+
+      test('two clients at one terminal see the same, and the last one to leave decides', async () => {
+        const first = await open({ command: 'stty -echo; echo ready; while read line; do echo heard $line; done' })
+        const { execution_id: id } = await first.message('started')
+        await first.reads('ready')
+        const second = await open({ execution: id })
+        second.type('two\n')
+        await first.reads('heard two')
+        first.type('one\n')
+        await second.reads('heard one')
+        first.order({ type: 'detach' })
+        expect(await first.closed()).toBe(1000)
+        second.type('alone\n')
+        await second.reads('heard alone')
+        second.vanish()
+        await eventually(async () => (await execution(id)).status).toBe('cancelled')
+      })
+
+      test('a program that does not read holds its client up, and neither the server nor others', async () => {
+        const stuck = await open({ command: 'stty raw -echo; echo ready; sleep 600' })
+        await stuck.reads('ready')
+        const piece = Buffer.alloc(500_000, 'x')
+        for (let sent = 0; sent < 40; sent += 1) stuck.type(piece)
+        const other = await open({ command: 'PS1="$ " exec sh -i' })
+        other.type('echo fine $((6*7))\n')
+        await other.reads('fine 42')
+        // What it sent is with it, not with the server, which has stopped reading.
+        expect(stuck.socket.bufferedAmount).toBeGreaterThan(1_000_000)
+        const { execution_id: id } = await stuck.message('started')
+        stuck.vanish()
+        await eventually(async () => (await execution(id)).status).toBe('cancelled')
+      })
+
+      test('a terminal whose client does not come back after a restart ends; one that was detached runs on', async () => {
+        const [lost, left] = [await open({ command: 'sleep 600' }), await open({ command: 'sleep 600' })]
+        const ids = await Promise.all([lost, left].map(async (client) => (await client.message('started')).execution_id))
+        left.order({ type: 'detach' })
+        await left.closed()
+        const stoppedAt = Date.now()
+        await restart(SHORT_GRACE_MS)
+        await eventually(async () => (await execution(ids[0] ?? '')).status).toBe('cancelled')
+        // Its client had the whole grace.
+        expect(Date.parse((await execution(ids[0] ?? '')).ended_at)).toBeGreaterThanOrEqual(stoppedAt + SHORT_GRACE_MS)
+        expect(await execution(ids[1] ?? '')).toMatchObject({ status: 'running' })
+      })
+    })
+
     test('neither what is typed nor what is run nor the key reaches the log', async () => {
       const terminal = await open({ command: 'echo top-secret-command; cat' })
       terminal.type('top-secret-input\n')
@@ -314,6 +333,19 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(log).toContain('sandbox-started')
       expect(log).not.toContain('top-secret')
       expect(log).not.toContain(key)
+    })
+
+    test('a terminal lost with its sandbox ends for the client that comes back, wherever that was', async () => {
+      const first = await open({ command: 'echo ready; sleep 600' })
+      const { execution_id: id } = await first.message('started')
+      await first.reads('ready\r\n')
+      const { backend } = server.chosen
+      await server.close()
+      for (const { name } of await backend.list()) await backend.destroy(name)
+      await start()
+      const second = await open({ execution: id, after: String(first.seq()) })
+      expect(await second.message('exit')).toMatchObject({ status: 'lost' })
+      expect(second.printed()).toBe('')
     })
   })
 }

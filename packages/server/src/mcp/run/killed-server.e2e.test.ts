@@ -6,9 +6,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { McpServerView } from '@holdfast/protocol/mcp'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
-import { eventually } from '../../../../../test/servers/eventually.ts'
+import { eventually, untilHolds } from '../../../../../test/servers/eventually.ts'
 import { smallServer } from './contract/small-server.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'ingress', 'sockets', 'contract', 'server-program.ts')
@@ -59,7 +59,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'holdfast-mcp-killed-'))
       await begin()
-    }, 60_000)
+    })
     afterAll(async () => {
       try {
         await endAll()
@@ -73,7 +73,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       for (const { id } of ((await (await request('/v1/sessions')).json()) as { items: { id: string }[] }).items) {
         await request(`/v1/sessions/${id}/cancel`, 'POST', {})
         const state = async () => ((await (await request(`/v1/sessions/${id}`)).json()) as { readonly state: string }).state
-        await vi.waitFor(async () => expect(await state()).toBe('cancelled'), 20_000)
+        await untilHolds(async () => expect(await state()).toBe('cancelled'))
       }
     }
 
@@ -99,7 +99,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const id = greeted.headers.get('mcp-session-id') ?? ''
       const asked = await atGateway({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'pid', arguments: {} } }, id)
       expect(await asked.text()).toContain(`"text":"${pid}"`)
-    }, 60_000)
+    })
 
     test('its tools stand beside our own, under its name, in the same conversation', async () => {
       const ask = async (method: string, params: object = {}) => {
@@ -123,6 +123,6 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(Number(await call('pid'))).toBeGreaterThan(0)
       const listed = await request('/v1/exec', 'POST', { session: 'talk', command: 'ps ax -o args | grep -c "^python3 -u"' })
       expect(((await listed.json()) as { readonly stdout: string }).stdout.trim()).toBe('1')
-    }, 60_000)
+    })
   })
 }

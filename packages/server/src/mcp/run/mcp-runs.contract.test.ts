@@ -174,7 +174,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       await begin()
       await server.plane.mcp.settled()
       expect(await running()).toEqual(['mcp-hanging completed'])
-    }, 60_000)
+    })
 
     test('one that dies is tried again and ends as failed, with its phase and what it complained of; a restart forgets it', async () => {
       await put('dying', smallServer({ env: { MOOD: 'dies' } }))
@@ -191,7 +191,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(await server.sessions.commands.list(alice.caller, id, null, 100)).toHaveLength(starts)
       await put('dying', smallServer())
       expect(Number(await call(await open(alice, 'dying', id), 'pid'))).toBeGreaterThan(0)
-    }, 60_000)
+    })
 
     test('who does not want to wait for every try is told of the last one, and the others go on waiting', async () => {
       await server.close()
@@ -209,7 +209,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       expect(told.filter((line) => line.includes('tried again'))).toHaveLength(heard)
       await patient
       expect(told.filter((line) => line.includes('tried again'))).toHaveLength(3)
-    }, 60_000)
+    })
 
     test('one that ends by itself is started by whoever asks next, and its stderr stays readable', async () => {
       await put('small', smallServer({ env: { MOOD: 'prints' } }))
@@ -318,7 +318,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const error = await refused(runs().open(asked, never))
       expect(error.details).toMatchObject({ phase: 'box_unavailable', hint: expect.stringContaining('nothing is run outside') })
       expect(ground.processes()).toEqual([])
-    }, 60_000)
+    })
 
     test('a new configuration ends what runs by the old one, with all that it started', async () => {
       await put('small', smallServer({ env: { TOKEN: 'old', MOOD: 'leaves-child' } }))

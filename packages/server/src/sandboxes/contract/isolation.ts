@@ -42,10 +42,10 @@ export function isolationContract(subject: Subject, cannot: Excuses = {}): void 
     let ground: Ground | undefined
     beforeAll(async () => {
       ground = await prepareGround(subject)
-    }, 60_000)
+    })
     afterAll(async () => {
       expect(await ground?.close(), 'left behind').toEqual([])
-    }, 60_000)
+    })
 
     describe.for(Object.entries(SURFACES))('%s', ([, proofs]) => {
       proveAll(proofs, cannot, async (prove) => {

@@ -7,8 +7,6 @@ import { test } from 'vitest'
 import type { Excuses, Proofs } from './subject.ts'
 import { NotHere } from './subject.ts'
 
-const TIMEOUT_MS = 60_000
-
 export function proveAll<Ground>(
   proofs: Proofs<Ground>,
   cannot: Excuses,
@@ -20,7 +18,7 @@ export function proveAll<Ground>(
       test.skip(`${name} (cannot: ${reason})`)
       continue
     }
-    test(name, { timeout: TIMEOUT_MS }, async (context) => {
+    test(name, async (context) => {
       try {
         await tryOut(prove)
       } catch (error) {

@@ -1,5 +1,6 @@
 /** Followers share one reader: reads do not grow with them, and none misses, repeats or sees what it may not. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { untilHolds } from '../../../../../test/servers/eventually.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -51,7 +52,6 @@ function collect(followed: FollowedEvents): Seen {
   return { events, done }
 }
 
-const eventually = (check: () => void) => vi.waitFor(check, { timeout: 30_000 })
 const all = (): Visibility => ({ tenantId, owner: null, groups: [] })
 
 async function happenTimes(session: LedgerSession, times: number): Promise<void> {
@@ -66,10 +66,10 @@ test('an event costs the same few reads however many follow the tenant or the se
       index % 2 === 0 ? reader.followTenant(all(), 'oldest', ending.signal) : reader.followSession(all(), session.id, 0, ending.signal),
     ),
   )
-  await eventually(() => expect(seen.every(({ events }) => events.length === 1)).toBe(true))
+  await untilHolds(() => expect(seen.every(({ events }) => events.length === 1)).toBe(true))
   reads = 0
   await happenTimes(session, 10)
-  await eventually(() => expect(seen.every(({ events }) => events.length === 11)).toBe(true))
+  await untilHolds(() => expect(seen.every(({ events }) => events.length === 11)).toBe(true))
   expect(reads).toBeLessThan(FOLLOWERS / 2)
   const expected = Array.from({ length: 11 }, (_, index) => `${session.id} ${index + 1}`)
   for (const { events } of seen) expect(events).toEqual(expected)
@@ -84,16 +84,16 @@ test('each follower sees the events of its own sessions and groups, and of one t
   const of = (owner: string, ...groups: string[]) => collect(reader.followTenant({ tenantId, owner, groups }, 'oldest', ending.signal))
   const [ann, red, eve] = [of('ann'), of('eve', 'red'), of('eve')]
   const everything = collect(reader.followTenant(all(), 'oldest', ending.signal))
-  await eventually(() => expect(everything.events).toHaveLength(2))
+  await untilHolds(() => expect(everything.events).toHaveLength(2))
   await ledger.happen(anns)
   await ledger.happen(bobs)
-  await eventually(() => expect(everything.events).toHaveLength(4))
+  await untilHolds(() => expect(everything.events).toHaveLength(4))
   await opened.write((transaction) => transaction.run(`UPDATE sessions SET owner = 'eve' WHERE id = ?`, anns.id))
   await ledger.happen(anns)
-  await eventually(() => expect(everything.events).toHaveLength(5))
-  await eventually(() => expect(eve.events).toEqual([`${anns.id} 3`]))
+  await untilHolds(() => expect(everything.events).toHaveLength(5))
+  await untilHolds(() => expect(eve.events).toEqual([`${anns.id} 3`]))
   expect(ann.events).toEqual([`${anns.id} 1`, `${anns.id} 2`])
-  await eventually(() => expect(red.events).toEqual([`${bobs.id} 1`, `${bobs.id} 2`, `${anns.id} 3`]))
+  await untilHolds(() => expect(red.events).toEqual([`${bobs.id} 1`, `${bobs.id} 2`, `${anns.id} 3`]))
   ending.abort()
 })
 
@@ -101,7 +101,7 @@ test('a follower whose session was given to somebody else gets not_found and not
   const session = await ledger.session(tenantId, { owner: 'ann' })
   const { signal } = new AbortController()
   const seen = collect(reader.followSession({ tenantId, owner: 'ann', groups: [] }, session.id, 0, signal))
-  await eventually(() => expect(seen.events).toHaveLength(1))
+  await untilHolds(() => expect(seen.events).toHaveLength(1))
   await opened.write((transaction) => transaction.run(`UPDATE sessions SET owner = 'bob' WHERE id = ?`, session.id))
   await ledger.happen(session)
   await expect(seen.done).rejects.toMatchObject({ code: 'not_found' })
@@ -115,7 +115,7 @@ test('a follower that lags behind what the feed keeps misses nothing', async () 
   const slow = reader.followTenant(all(), 'oldest', ending.signal)[Symbol.asyncIterator]()
   expect((await slow.next()).value).toMatchObject({ seq: 1 })
   await happenTimes(session, 530)
-  await eventually(() => expect(quick.events).toHaveLength(531))
+  await untilHolds(() => expect(quick.events).toHaveLength(531))
   for (let seq = 2; seq <= 531; seq++) expect((await slow.next()).value).toMatchObject({ seq })
   expect(quick.events).toEqual(Array.from({ length: 531 }, (_, index) => `${session.id} ${index + 1}`))
   ending.abort()
@@ -128,14 +128,14 @@ test('a store that fails ends the streams with its error; a follower who comes a
     collect(reader.followTenant(all(), 'now', ending.signal)),
     collect(reader.followSession(all(), session.id, 1, ending.signal)),
   ]
-  await eventually(() => expect(reads).toBeGreaterThan(4))
+  await untilHolds(() => expect(reads).toBeGreaterThan(4))
   isFailing = true
   await ledger.happen(session)
   for (const { done } of before) await expect(done).rejects.toThrow('the store is away')
   isFailing = false
   const after = collect(reader.followTenant(all(), 'oldest', ending.signal))
   await ledger.happen(session)
-  await eventually(() => expect(after.events).toEqual([1, 2, 3].map((seq) => `${session.id} ${seq}`)))
+  await untilHolds(() => expect(after.events).toEqual([1, 2, 3].map((seq) => `${session.id} ${seq}`)))
   ending.abort()
 })
 

@@ -153,7 +153,7 @@ for (const under of found) {
       const bytes = 3_000_000
       const execution = await sh(`head -c ${bytes} /dev/zero; echo done; exec sleep 1000`)
       execution.detach()
-      await expect.poll(async () => (await live.inside.processes.list())[0]?.seq, { timeout: 20_000 }).toBe(bytes + 5)
+      await expect.poll(async () => (await live.inside.processes.list())[0]?.seq).toBe(bytes + 5)
       const ended = followExecution({ live, execution: { tag: 'exe_1' }, log })
       await expect.poll(() => log.seq).toBe(bytes + 5)
       await live.inside.processes.kill({ tag: 'exe_1' })

@@ -1,6 +1,7 @@
 /** Who starts processes again, with every start in the test's hand: what is called off meanwhile is not made, and trouble passes. */
 import { HoldfastError, TenantPolicy } from '@holdfast/protocol'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { untilHolds } from '../../../../../test/servers/eventually.ts'
 import { createSealing } from '../../home/sealing.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
@@ -70,11 +71,10 @@ afterEach(async () => {
 })
 
 const rules = () => store.read((sql) => findRestart(sql, session.id, 'web'))
-const until = (claim: () => void | Promise<void>) => vi.waitFor(claim, { timeout: 10_000, interval: 10 })
 
 test('what is due is started with the command that was sealed, and counted with it', async () => {
   keeper.look(session)
-  await until(async () => expect(await rules()).toMatchObject({ restarts: 4, inARow: 1 }))
+  await untilHolds(async () => expect(await rules()).toMatchObject({ restarts: 4, inARow: 1 }))
   expect(starts).toMatchObject([{ name: 'web', command: COMMAND }])
 })
 
@@ -105,24 +105,24 @@ test('what ended and came due again while its start was being finished is starte
   const due = vi.spyOn(globalThis, 'setTimeout')
   keeper.look(session)
   // Once for each time that it came due; the second finds the first start unfinished.
-  await until(() => expect(due.mock.calls.filter(([, ms]) => ms === 0)).toHaveLength(2))
+  await untilHolds(() => expect(due.mock.calls.filter(([, ms]) => ms === 0)).toHaveLength(2))
   await new Promise((resolve) => setImmediate(resolve))
   due.mockRestore()
   finish.resolve()
-  await until(() => expect(starts).toHaveLength(2))
+  await untilHolds(() => expect(starts).toHaveLength(2))
 })
 
 test('what could not be started for a passing reason is tried again', async () => {
   answer = () => Promise.reject(new HoldfastError('backend_unavailable', 'the engine does not answer at the moment'))
   keeper.look(session)
-  await until(() => expect(starts.length).toBeGreaterThanOrEqual(2))
+  await untilHolds(() => expect(starts.length).toBeGreaterThanOrEqual(2))
   expect(await rules()).toMatchObject({ restarts: 3, command: expect.any(Uint8Array) })
 })
 
 test('what can never be started again is over', async () => {
   answer = () => Promise.reject(new HoldfastError('session_closed', 'the session is closed'))
   keeper.look(session)
-  await until(async () => expect(await rules()).toMatchObject({ command: null }))
+  await untilHolds(async () => expect(await rules()).toMatchObject({ command: null }))
 })
 
 test('nothing is started after the server stops', async () => {

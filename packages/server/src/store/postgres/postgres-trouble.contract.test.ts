@@ -53,10 +53,10 @@ describe.skipIf(obstacle !== null)(`trouble with PostgreSQL${obstacle === null ?
 
   test('a server that falls silent is given up, and its connection is used by nobody else', async () => {
     const { host, port, user, database } = server
-    const impatient = await openPostgresStore({ host, port, user, database, query_timeout: 300 })
+    const impatient = await openPostgresStore({ host, port, user, database, query_timeout: 2_000 })
     const attempt = impatient.write(async (transaction) => {
       await insertThing(transaction, 'silent')
-      await transaction.get('SELECT pg_sleep(3)')
+      await transaction.get('SELECT pg_sleep(60)')
     })
     expect(await outcomeOf(attempt)).toBe('store_unavailable')
     await impatient.write((transaction) => insertThing(transaction, 'next'))
@@ -155,7 +155,7 @@ async function stopServer({ host }: PrivatePostgres): Promise<() => Promise<void
   const [program = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
   const { uid, gid } = statSync(data)
   process.kill(pid, 'SIGINT')
-  await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false)
+  await expect.poll(() => isAlive(pid)).toBe(false)
   return async () => {
     const child = spawn(program, args, { cwd: host, uid, gid, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
     for await (const line of createInterface(child.stderr)) if (line.includes('ready to accept connections')) break

@@ -17,7 +17,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
     let world: BoxWorld
     beforeAll(async () => {
       world = await openBoxWorld(under)
-    }, 120_000)
+    })
     afterAll(() => world.close())
 
     const pidRuns = async (session: string, pid: string) => (await world.exec(session, `kill -0 ${pid}`)).exit_code === 0
@@ -198,7 +198,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       beforeAll(async () => {
         directory = mkdtempSync(join(tmpdir(), 'holdfast-box-root-'))
         sharing = await openBoxWorld(under, { HOLDFAST_BOX_HOST_ROOT: directory })
-      }, 120_000)
+      })
       afterAll(async () => {
         await sharing.close()
         rmSync(directory, { recursive: true, force: true })

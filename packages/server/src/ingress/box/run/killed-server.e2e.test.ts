@@ -45,7 +45,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'holdfast-boxrun-'))
       await start()
-    }, 60_000)
+    })
     afterAll(async () => {
       await call('box_shutdown', {})
       client.socket.terminate()

@@ -10,7 +10,7 @@ import type { TestClient } from './contract/clients.ts'
 const under = await bubblewrapUnderTest()
 const OURS = [...TOOL_NAMES, 'session_status', 'session_reset']
 
-describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${because(under)}`, { timeout: 60_000 }, () => {
+describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${because(under)}`, () => {
   let real: RealServer
   const keys = { ada: '', ben: '', viewer: '', operator: '' }
   const opened: TestClient[] = []
@@ -260,7 +260,7 @@ describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${be
     expect(await (await calling).text()).toContain('finished')
   })
 
-  test('a key that is taken away ends what it called', { timeout: 60_000 }, async () => {
+  test('a key that is taken away ends what it called', async () => {
     const { key, record } = await real.server.plane.keys.create(real.admin, CreateKeyBody.parse({ name: 'lent', subject: 'ada' }))
     const session = await real.session('lent', {}, keys.ada)
     await real.sh(session, 'mkfifo started', keys.ada)

@@ -40,7 +40,7 @@ export async function startApp(real: RealServer, sessionId: string, port: number
   const body = JSON.stringify({ name: `app-${port}`, command, cwd: '/workspace' })
   const started = await real.request(`/v1/sessions/${sessionId}/processes`, { method: 'POST', body, key })
   if (!started.ok) throw new Error(await started.text())
-  await real.sh(sessionId, `cd /workspace && timeout 20 sh -c 'until grep -q ready app-${port}.log; do sleep 0.02; done'`, key)
+  await real.sh(sessionId, `cd /workspace && timeout 120 sh -c 'until grep -q ready app-${port}.log; do sleep 0.02; done'`, key)
 }
 
 /** Where a server listens. */

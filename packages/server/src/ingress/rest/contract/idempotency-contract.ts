@@ -140,7 +140,7 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
     test('after the death of its server the outcome is not known, and nothing is done twice', async () => {
       const dead = life()
       void dead.once(request(), () => new Promise(() => undefined))
-      await vi.waitFor(async () => expect(await store.read(countRequests)).toBe(1))
+      await expect.poll(() => store.read(countRequests)).toBe(1)
       now += 60_001
       const perform = vi.fn(async () => made(2))
       expect(await codeOf(life().once(request(), perform))).toBe('outcome_unknown')
@@ -151,7 +151,7 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
       const dead = life()
       const late = Promise.withResolvers<Reply>()
       const first = dead.once(request({ isRepeatable: true }), () => late.promise)
-      await vi.waitFor(async () => expect(await store.read(countRequests)).toBe(1))
+      await expect.poll(() => store.read(countRequests)).toBe(1)
       now += 60_001
       const alive = life()
       expect(await alive.once(request({ isRepeatable: true }), async () => made(2))).toMatchObject({ isRepeated: false })
@@ -167,7 +167,7 @@ export function idempotencyContract(kind: string, open: () => Promise<Store>): v
         claims.push(claim)
         return new Promise(() => undefined)
       })
-      await vi.waitFor(() => expect(claims).toHaveLength(1))
+      await expect.poll(() => claims).toHaveLength(1)
       expect(await codeOf(life('srv_2').once(request({ isRepeatable: true }), async () => made(2)))).toBe('request_in_progress')
       const next = life('srv_1')
       const perform = async (claim: Claim) => {

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { AttachMessage, PROCESS_PROTOCOL } from '@holdfast/protocol'
 import type { AttachOrder } from '@holdfast/protocol'
 import { WebSocket } from 'ws'
+import { newlyIncludes } from './newly-includes.ts'
 
 export type ProcessClient = Awaited<ReturnType<typeof openProcess>>
 
@@ -67,7 +68,7 @@ export async function openProcess(url: string, key: string) {
     place: () => place,
     message: <T extends AttachMessage['type']>(type: T) => until(() => find(type)),
     /** Waits until that was printed. */
-    reads: (wanted: string) => until(() => bytes().includes(wanted) || undefined),
+    reads: (wanted: string) => until(newlyIncludes(frames, wanted)),
     write: (data: string | Uint8Array) => socket.send(Buffer.from(data)),
     order: (order: AttachOrder) => socket.send(JSON.stringify(order)),
     closed: () => until(() => closeCode ?? undefined),

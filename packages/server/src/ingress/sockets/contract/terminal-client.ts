@@ -9,6 +9,7 @@ import type { Socket } from 'node:net'
 import { TERMINAL_PROTOCOL, TerminalMessage } from '@holdfast/protocol'
 import type { TerminalOrder } from '@holdfast/protocol'
 import { WebSocket } from 'ws'
+import { newlyIncludes } from './newly-includes.ts'
 
 export interface Dialling {
   readonly key?: string | null
@@ -52,6 +53,7 @@ export async function openTerminal(url: string, dialling: Dialling = {}) {
   socket.on('upgrade', (response) => void (connection = response.socket))
   const messages: TerminalMessage[] = []
   const pieces: Buffer[] = []
+  let received = 0
   let news = Promise.withResolvers<void>()
   let closeCode: number | null = null
   const tell = () => {
@@ -59,8 +61,10 @@ export async function openTerminal(url: string, dialling: Dialling = {}) {
     news = Promise.withResolvers()
   }
   socket.on('message', (data: Buffer, isBinary) => {
-    if (isBinary) pieces.push(data)
-    else messages.push(TerminalMessage.parse(JSON.parse(data.toString())))
+    if (isBinary) {
+      pieces.push(data)
+      received += data.length
+    } else messages.push(TerminalMessage.parse(JSON.parse(data.toString())))
     tell()
   })
   socket.on('close', (code) => {
@@ -93,7 +97,7 @@ export async function openTerminal(url: string, dialling: Dialling = {}) {
     message: <T extends TerminalMessage['type']>(type: T) => until(() => find(type)),
     /** Waits until that was printed. */
     reads: (wanted: RegExp | string) =>
-      until(() => (typeof wanted === 'string' ? printed().includes(wanted) : wanted.test(printed())) || undefined),
+      until(typeof wanted === 'string' ? newlyIncludes(pieces, wanted) : () => wanted.test(printed()) || undefined),
     until,
     type: (text: string | Uint8Array) => socket.send(Buffer.from(text)),
     order: (order: TerminalOrder) => socket.send(JSON.stringify(order)),
@@ -107,9 +111,6 @@ export async function openTerminal(url: string, dialling: Dialling = {}) {
     vanish: () => socket.terminate(),
     /** What to give as `after` to go on. */
     seq: () =>
-      messages.reduce(
-        (sum, each) => sum + (each.type === 'started' ? each.seq : each.type === 'gap' ? each.skipped_bytes : 0),
-        bytes().length,
-      ),
+      messages.reduce((sum, each) => sum + (each.type === 'started' ? each.seq : each.type === 'gap' ? each.skipped_bytes : 0), received),
   }
 }

@@ -1,9 +1,10 @@
 /** The client against a real socket whose answers are scripted. */
 import { expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../../test/servers/patience.ts'
 import { engineClient, refusalReason, refusalStatus } from './engine-client.ts'
 import { scriptedEngine, VERSION_ANSWER } from './scripted-engine.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(5_000)
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
 const clientOf = (path: string) => engineClient('docker', { kind: 'unix', path })
 
 test('calls use the newest API version that both sides speak, asked for once', async () => {

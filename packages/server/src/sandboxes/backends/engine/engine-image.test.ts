@@ -1,10 +1,11 @@
 /** Pulls and their ends, against a scripted engine; what a real one says without a registry is in the engines' own tests. */
 import { expect, test } from 'vitest'
+import { PATIENCE_MS } from '../../../../../../test/servers/patience.ts'
 import { engineClient } from './engine-client.ts'
 import { assertImageReference, findImage, pullImage } from './engine-image.ts'
 import { scriptedEngine, type Script } from './scripted-engine.ts'
 
-const soon = (): AbortSignal => AbortSignal.timeout(5_000)
+const soon = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
 
 async function pulled(lines: readonly unknown[], inspect: Script, reference = 'python:3') {
   await using engine = await scriptedEngine({

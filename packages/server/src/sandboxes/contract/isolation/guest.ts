@@ -100,20 +100,20 @@ export const GUEST: Proofs<Ground> = {
     })
     expect(said).toBe('held: out\n')
     expect(exit).toMatchObject({ timedOut: true })
-    await expect.poll(() => processesOf(marker), { timeout: 5000 }).toEqual([])
+    await expect.poll(() => processesOf(marker)).toEqual([])
   },
 
   'escape the end of the connection': async ({ attacked, laboratory }) => {
     const second = await laboratory.enter(attacked.sandbox)
     const { marker } = await begin({ ...attacked, inside: second }, 'escape', ['stay'], { ephemeral: true })
     second.close()
-    await expect.poll(() => processesOf(marker), { timeout: 5000 }).toEqual([])
+    await expect.poll(() => processesOf(marker)).toEqual([])
   },
 
   'kill the supervisor and live on unsupervised': async ({ attacked }) => {
     const { execution, marker } = await begin(attacked, 'kill-supervisors')
     await attacked.inside.processes.kill({ id: execution.id }).catch(() => undefined)
-    await expect.poll(() => processesOf(marker), { timeout: 5000 }).toEqual([])
+    await expect.poll(() => processesOf(marker)).toEqual([])
     await holds(attacked.inside, 'identify')
   },
 }

@@ -184,7 +184,7 @@ export const NEIGHBOURS: Proofs<Ground> = {
       expect(await lineFrom(bomb.output, () => true)).toMatch(/^held: full/)
       // A failing fork counts for a moment too, so the limit may have been met a little early; what stays fills the rest.
       const start = () => outcomeOf(() => inside.exec({ argv: ['sleep', '1000'], ...as(mallory) }))
-      await expect.poll(start, { timeout: 20_000 }).toBe('capacity_exhausted')
+      await expect.poll(start).toBe('capacity_exhausted')
       expect(processesOfUser(mallory.uid).length).toBeLessThanOrEqual(PIDS_PER_UID + 1)
       for (let turn = 0; turn < 5; turn++) expect((await shellAs(inside, alice, 'true & true & wait; echo up')).stdout).toBe('up\n')
       expect(await inside.processes.killUser(mallory.uid, 50)).toMatchObject({ verified: true })

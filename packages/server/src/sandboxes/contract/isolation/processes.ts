@@ -76,7 +76,7 @@ export const PROCESSES: Proofs<Ground> = {
     return ground.fresh({ limits: { pids: 64 } }, async ({ inside }) => {
       // Three hundred at once are more than may live here: the next can only be made when the dead are collected.
       for (let round = 0; round < 3; round++) await holds(inside, 'leave-orphans')
-      await expect.poll(async () => (await inside.stats()).pids, { timeout: 5000 }).toBeLessThan(16)
+      await expect.poll(async () => (await inside.stats()).pids).toBeLessThan(16)
     })
   },
 }

@@ -42,9 +42,7 @@ async function answersOrIsReportedDead({ laboratory }: Ground, { inside, name }:
   )
   if (answered) return
   expect(await inside.closed).toBeInstanceOf(Error)
-  await expect
-    .poll(async () => (await laboratory.backend.list()).find((each) => each.name === name)?.running, { timeout: 5000 })
-    .toBe(false)
+  await expect.poll(async () => (await laboratory.backend.list()).find((each) => each.name === name)?.running).toBe(false)
 }
 
 async function memoryGrowthDuring(work: () => Promise<unknown>): Promise<number> {
@@ -132,7 +130,7 @@ export const RESOURCES: Proofs<Ground> = {
         const left = await flood(inside, 1024 * MEBIBYTE, 'left')
         left.detach()
         await neighbourAnswers(ground)
-        await expect.poll(async () => (await inside.processes.list()).map(({ state }) => state), { timeout: 20_000 }).toEqual(['ended'])
+        await expect.poll(async () => (await inside.processes.list()).map(({ state }) => state)).toEqual(['ended'])
         const again = await inside.processes.attach({ tag: 'left' })
         let keptBytes = 0
         await again.drain(({ bytes }) => {

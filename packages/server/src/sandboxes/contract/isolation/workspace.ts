@@ -33,7 +33,7 @@ function holding(attack: readonly string[], proof: (ground: Ground, workspace: s
 /** As the server does it: the guest's binary, on the host. */
 async function measure({ laboratory }: Ground, workspace: string): Promise<Readonly<Record<string, number>>> {
   const program = laboratory.needs.guestPath
-  const { stdout } = await promisify(execFile)(program, ['measure', '-1', '-1', '-1', '-1', workspace, '/workspace'])
+  const { stdout } = await promisify(execFile)(program, ['measure', '-1', '-1', '-1', '-1', '-1', workspace, '/workspace'])
   return Object.fromEntries([...stdout.matchAll(/(\w+)=(\d+)/g)].map(([, name = '', value]) => [name, Number(value)]))
 }
 

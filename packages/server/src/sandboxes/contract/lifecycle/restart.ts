@@ -72,7 +72,7 @@ export const RESTART: Proofs<Laboratory> = {
     process.kill(guestOnHost(laboratory), 'SIGKILL')
     expect(await inside.closed).toBeInstanceOf(Error)
     expect(await lost).toMatchObject({ code: 'guest_unreachable' })
-    await expect.poll(() => laboratory.backend.list(), { timeout: 5000 }).toEqual([{ name, running: false }])
+    await expect.poll(() => laboratory.backend.list()).toEqual([{ name, running: false }])
     expect(await outcomeOf(() => laboratory.backend.attach(name))).toBe('sandbox_gone')
     await laboratory.backend.destroy(name)
     expect(await laboratory.backend.list()).toEqual([])

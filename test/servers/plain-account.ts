@@ -1,0 +1,45 @@
+/**
+ * An account of this machine that exists for one program: a uid with a name and, if wanted, subordinate ids, in a mount namespace of its own
+ * that shows it other files at `/etc/passwd`, `/etc/subuid` and `/etc/subgid`. Nothing of the machine changes. Needs root.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcessByStdio } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+/** Nobody's. */
+export const ACCOUNT = { name: 'holdfast-test', uid: 61_234 } as const
+/** Nobody's either. */
+export const SUBORDINATE_IDS = { first: 1_879_048_192, count: 65_536 } as const
+
+export interface AccountNeeds {
+  /** Exists; three small files are put there. */
+  readonly directory: string
+  readonly hasSubordinateIds: boolean
+  readonly environment?: Readonly<Record<string, string>>
+}
+
+const SCRIPT = `
+set -e
+for file in passwd subuid subgid; do mount --bind "$1/$file" "/etc/$file"; done
+uid=$2; shift 2
+exec setpriv --reuid "$uid" --regid "$uid" --clear-groups -- "$@"
+`
+
+/** The account's group has the number of its uid. */
+export function spawnAsAccount(
+  argv: readonly string[],
+  { directory, hasSubordinateIds, environment = {} }: AccountNeeds,
+): ChildProcessByStdio<Writable, Readable, Readable> {
+  const { name, uid } = ACCOUNT
+  writeFileSync(join(directory, 'passwd'), `${readFileSync('/etc/passwd', 'utf8')}${name}:x:${uid}:${uid}::/:/bin/sh\n`)
+  const delegated = hasSubordinateIds ? `${name}:${SUBORDINATE_IDS.first}:${SUBORDINATE_IDS.count}\n` : ''
+  for (const file of ['subuid', 'subgid']) writeFileSync(join(directory, file), delegated)
+  const command = ['--mount', '--propagation', 'private', 'sh', '-c', SCRIPT, 'sh', directory, String(uid), ...argv]
+  return spawn('unshare', command, {
+    cwd: '/',
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
