@@ -9,8 +9,10 @@ import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { BACKEND_KINDS } from './backend.ts'
 import type { BackendKind, Capabilities, OnProgress, Probe, SandboxBackend } from './backend.ts'
 
-/** A probe that takes longer than this counts as unavailable: a hanging engine must not hang the start. */
+/** In an automatic choice a backend that takes longer counts as unavailable: a hanging engine must not hang the start. */
 const PROBE_TIMEOUT_MS = 10_000
+/** A backend that was named has no alternative, and `podman info` takes more than 10 s on a busy machine. */
+const NAMED_PROBE_TIMEOUT_MS = 60_000
 
 export interface ChosenBackend {
   readonly backend: SandboxBackend
@@ -37,7 +39,11 @@ export interface ProbedBackend {
 export type OpenBackend = (kind: BackendKind) => Promise<SandboxBackend>
 
 /** Throws `backend_unavailable` with each candidate's reason and fix. */
-export async function chooseBackend(open: OpenBackend, wish: BackendWish, timeoutMs = PROBE_TIMEOUT_MS): Promise<ChosenBackend> {
+export async function chooseBackend(
+  open: OpenBackend,
+  wish: BackendWish,
+  timeoutMs = wish.kind === 'auto' ? PROBE_TIMEOUT_MS : NAMED_PROBE_TIMEOUT_MS,
+): Promise<ChosenBackend> {
   const isAutomatic = wish.kind === 'auto'
   const kinds = wish.kind === 'auto' ? BACKEND_KINDS : [wish.kind]
   const refusals: string[] = []

@@ -31,8 +31,8 @@ export interface PodmanService {
 }
 
 const MAX_INFO_BYTES = 1024 * 1024
-const INFO_TIMEOUT_MS = 20_000
-const START_TIMEOUT_MS = 20_000
+const INFO_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 60_000
 const START_WAIT_MS = 20
 const STOP_TIMEOUT_MS = 5_000
 const MAX_COMPLAINT_BYTES = 4096

@@ -14,7 +14,8 @@ import { basename, join } from 'node:path'
 import { isServerRoot } from '../../sandbox-user.ts'
 
 const MISSING_PROGRAM = '/holdfast-trial'
-const TRIAL_TIMEOUT_MS = 5_000
+/** Generous: a runtime that is slow on a busy machine is not a runtime that fails. */
+const TRIAL_TIMEOUT_MS = 30_000
 
 const TRIAL = {
   ociVersion: '1.0.0',
