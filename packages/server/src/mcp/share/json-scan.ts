@@ -4,13 +4,13 @@
  * So a message is weighed before it is parsed, and a large one is passed on without being parsed. Only positions are kept: memory does not depend
  * on what the bytes say. Line breaks between values become blanks in place, so that what is passed on is one line.
  */
-import { setImmediate } from 'node:timers/promises'
+import { inTurns } from './loop-turns.ts'
 
 const MAXIMUM_DEPTH = 1_000
 /** Members whose positions are kept, on each of the two levels. */
 const MAXIMUM_KEPT = 1_000
-/** Other work has its turn after so many bytes. */
-const TURN_BYTES = 131_072
+/** To scan so much takes about a millisecond. */
+export const PIECE_BYTES = 65_536
 
 /** Where a member of an object is in the text. */
 export interface MemberSpan {
@@ -214,14 +214,19 @@ export class JsonScan {
 }
 
 /** Scans bytes that are there as a whole, with turns for other work in between. */
-export async function scanInTurns(bytes: Uint8Array): Promise<JsonScan> {
+export function scanInTurns(bytes: Uint8Array): Promise<JsonScan> {
   const scan = new JsonScan()
-  for (let from = 0; from < bytes.length; from += TURN_BYTES) {
-    if (from > 0) await setImmediate()
-    scan.push(bytes.subarray(from, from + TURN_BYTES))
-  }
-  scan.end()
-  return scan
+  return new Promise((resolve) => {
+    let from = 0
+    inTurns(() => {
+      scan.push(bytes.subarray(from, from + PIECE_BYTES))
+      from += PIECE_BYTES
+      if (from < bytes.length) return false
+      scan.end()
+      resolve(scan)
+      return true
+    })
+  })
 }
 
 /** The state after one more byte of a number; `null`: the byte does not belong to it. */

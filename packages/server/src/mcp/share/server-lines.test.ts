@@ -23,7 +23,7 @@ describe('what is written to a server', () => {
     const sent = [outgoing.send('one'), outgoing.send('two'), outgoing.send('three')]
     server.goOn()
     await sent[0]
-    await expect.poll(() => server.written).toEqual(['one', 'two\nthree'])
+    await expect.poll(() => server.written).toEqual(['one\n', 'two\nthree\n'])
     server.goOn()
     await Promise.all(sent)
   })
@@ -36,7 +36,7 @@ describe('what is written to a server', () => {
     call.isOver = true
     server.goOn()
     await sent[1]
-    await expect.poll(() => server.written).toEqual(['one', 'two'])
+    await expect.poll(() => server.written).toEqual(['one\n', 'two\n'])
     server.goOn()
     await Promise.all(sent)
   })

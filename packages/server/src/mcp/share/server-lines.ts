@@ -3,13 +3,14 @@
  *
  * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HoldfastError } from '@holdfast/protocol'
 
 /** What a process prints and takes. Those of a sandbox and those of a child process fit. */
 export interface ServerLines {
   /** The next bytes that it printed, with the newlines in them; `null` when there is no more. */
   next(): Promise<Buffer | null>
-  /** Lines; the last newline is added. Resolves when the process can take more; `onDoubt` hears later when some may be missing. */
+  /** Lines, each with its newline. Resolves when the process can take more; `onDoubt` hears later when some may be missing. */
   write(bytes: Uint8Array, onDoubt: (error: unknown) => void): Promise<void>
   /** Settles when the process is over: with how it ended, where that is known; rejects when only the contact to it is lost. */
   readonly ended: Promise<unknown>
@@ -76,7 +77,10 @@ export function outgoingTo({ lines, maximumBytes, onDoubt }: OutgoingNeeds): Out
     isWriting = true
     for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
       try {
-        await lines.write(Buffer.from(batch.map(({ text }) => text).join('\n')), onDoubt)
+        const text = batch.map((each) => `${each.text}\n`).join('')
+        // To make bytes of a large message takes a while, and to make its text took a while just now.
+        if (text.length > BATCH_CHARACTERS) await nextTurn()
+        await lines.write(Buffer.from(text), onDoubt)
         for (const { written } of batch) written.resolve()
       } catch (error) {
         for (const { written } of batch) written.reject(error)

@@ -35,10 +35,11 @@ export type OpenLines = (caller: Caller, ref: ProcessRef, rules: { readonly maxi
 export function linesOpener(outputs: ProcessOutputs): OpenLines {
   return async (caller, ref, { maximumLineBytes }) => {
     const held = await outputs.open(caller, ref, { maximumLineBytes, showsPauses: false })
-    const { next, sent, confirm, write, close } = attachTo(held, () => void outputs.savePlace(ref))
+    const { next, sent, confirm, write, writeLine, close } = attachTo(held, () => void outputs.savePlace(ref))
     return {
       ...{ next, sent, confirm, close, ended: held.stream.ended },
-      write: (bytes, onDoubt) => write(endsLine(bytes) ? bytes.subarray(0, -1) : bytes, onDoubt),
+      // A large message is not copied for its end.
+      write: (bytes, onDoubt) => (endsLine(bytes) ? writeLine(bytes, onDoubt) : write(bytes, onDoubt)),
       get stderr() {
         return held.output.stderr
       },

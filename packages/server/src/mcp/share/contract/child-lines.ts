@@ -28,7 +28,7 @@ export function childLines(args: readonly string[]): ChildLines {
       return done === true ? null : value
     },
     async write(bytes) {
-      if (!child.stdin.write(Buffer.concat([bytes, Buffer.from('\n')]))) await Promise.race([once(child.stdin, 'drain'), ended])
+      if (!child.stdin.write(bytes)) await Promise.race([once(child.stdin, 'drain'), ended])
     },
     ended,
     close: () => void child.kill('SIGKILL'),
