@@ -131,13 +131,10 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
       const find = () => store.read((sql) => findOpenSession(sql, tenantId, owner, request.key.keyHash))
       const known = await find()
       if (known === null) {
-        // Whoever had to wait for a place looks again: another caller may have made the session meanwhile.
-        let isFirst = true
-        const created = await places.take(tenantId, signal, async () => {
-          const isOpen = !isFirst && (await find()) !== null
-          isFirst = false
-          return isOpen ? null : create(caller, request)
-        })
+        // After a wait another caller may have made the session; to make room for it again would cost a second session its place.
+        const created = await places.take(tenantId, signal, async (hasWaited) =>
+          hasWaited && (await find()) !== null ? null : create(caller, request),
+        )
         if (created !== null) return { session: created, isNew: true }
       } else if (known.state === 'closing') {
         // Its key is free once its clean-up is over, which a server that is gone will never see to.

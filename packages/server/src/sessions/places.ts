@@ -35,8 +35,11 @@ const PATIENCE_MS = IDLE_MS + 5_000
 const ANSWER_MS = 2_000
 
 export interface Places {
-  /** Runs `attempt`, which takes a place or throws what `placeSession` throws. Throws that too when no session can give up its place. */
-  take<T>(tenantId: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<T>
+  /**
+   * Runs `attempt`, which takes a place or throws what `placeSession` throws. Throws that too when no session can give up its place.
+   * `hasWaited`: others had their turn since `take` was called, so what the caller knew then may no longer be true.
+   */
+  take<T>(tenantId: string, signal: AbortSignal, attempt: (hasWaited: boolean) => Promise<T>): Promise<T>
   /** Resolves when the sandboxes that gave up their places so far are destroyed. */
   vacated(): Promise<void>
   /** A place may be free: somebody who waits looks again. */
@@ -72,7 +75,7 @@ export function createPlaces(needs: PlacesNeeds): Places {
   /** Sessions with processes that nobody waits for, each with when it was last seen so. */
   const busyAt = new Map<string, number>()
 
-  async function take<T>(tenantId: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  async function take<T>(tenantId: string, signal: AbortSignal, attempt: (hasWaited: boolean) => Promise<T>): Promise<T> {
     try {
       return await takeInTurn(tenantId, signal, attempt)
     } catch (error) {
@@ -81,10 +84,10 @@ export function createPlaces(needs: PlacesNeeds): Places {
     }
   }
 
-  async function takeInTurn<T>(tenantId: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  async function takeInTurn<T>(tenantId: string, signal: AbortSignal, attempt: (hasWaited: boolean) => Promise<T>): Promise<T> {
     // Whoever arrives while others wait joins them: a place that was made for one of those is not free.
     if (newcomers === 0) {
-      const first = attempt()
+      const first = attempt(false)
       underWay.add(first)
       try {
         return await first
@@ -113,13 +116,13 @@ export function createPlaces(needs: PlacesNeeds): Places {
   type Turn<T> = { readonly isTaken: true; readonly value: T } | { readonly isTaken: false; readonly soonMs: number | null }
 
   /** `soonMs`: how long until a session that has no work is idle long enough; `null`: there is none. */
-  async function takeNow<T>(tenantId: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<Turn<T>> {
+  async function takeNow<T>(tenantId: string, signal: AbortSignal, attempt: (hasWaited: boolean) => Promise<T>): Promise<Turn<T>> {
     // They could take a place that is made here, and so have one more session suspended than is needed.
     await Promise.allSettled(underWay)
     for (;;) {
       if (signal.aborted) throw new HoldfastError('request_cancelled', 'the client disconnected before there was a place for a sandbox')
       try {
-        return { isTaken: true, value: await attempt() }
+        return { isTaken: true, value: await attempt(true) }
       } catch (error) {
         if (!isNoPlace(error)) throw error
       }
