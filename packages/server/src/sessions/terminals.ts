@@ -19,7 +19,7 @@ import type { Executions, RunningExecution } from './executions/executions.ts'
 import { executionEnded } from './executions/live-input.ts'
 import type { CommandEnd } from './executions/executions.ts'
 import type { OutputLog, StoredOutput } from './executions/output-log.ts'
-import { checkAfter, printedBy } from './executions/printed.ts'
+import { checkAfter, checkAfterEnd, printedBy } from './executions/printed.ts'
 import { findRunning, inputOf, signalRunning } from './interaction.ts'
 import type { InteractionNeeds } from './interaction.ts'
 import { checkNotHeld } from './lifecycle/refusals.ts'
@@ -94,7 +94,7 @@ export function createTerminals(needs: TerminalsNeeds): Terminals {
   async function atEnded(caller: Caller, session: SessionView, id: string, after: number): Promise<Terminal> {
     const row = await commands.get(caller, session.id, id)
     const output = await commands.output(caller, session.id, id)
-    checkAfter(after, output.seq)
+    checkAfterEnd(after, row, output)
     const attendant = abandoned.look({ id: row.sessionId, tenantId: row.tenantId }, id)
     const leave = () => attendant.leave('gone')
     const refuse = () => Promise.reject(executionEnded())

@@ -16,7 +16,7 @@ import type { Caller } from '../caller.ts'
 import type { CommandEnd, RunningExecution } from '../executions/executions.ts'
 import { executionEnded } from '../executions/live-input.ts'
 import type { OutputLog, StoredOutput } from '../executions/output-log.ts'
-import { checkAfter, printedBy } from '../executions/printed.ts'
+import { checkAfter, checkAfterEnd, printedBy } from '../executions/printed.ts'
 import { findRunning, inputOf, signalRunning } from '../interaction.ts'
 import type { InteractionNeeds } from '../interaction.ts'
 import { checkNotHeld } from '../lifecycle/refusals.ts'
@@ -130,7 +130,7 @@ export function createAttaching(needs: AttachingNeeds): Attaching {
   async function atEnded(caller: Caller, session: SessionRow, id: string, after: number): Promise<AttachedProcess> {
     const row = await commands.get(caller, session.id, id)
     const output = await commands.output(caller, session.id, id)
-    checkAfter(after, output.seq)
+    checkAfterEnd(after, row, output)
     const refuse = () => Promise.reject(executionEnded())
     const { leave } = arrive(session.id, id)
     return { executionId: id, session: viewOf(session), output, ended: Promise.resolve(row), write: refuse, signal: refuse, leave }
