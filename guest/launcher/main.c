@@ -10,6 +10,7 @@
  * `holdfast-launcher try-hiding` does it to nobody, and reports whether it can.
  * `holdfast-launcher limit-terminals PID MOST` bounds the terminals of such a container;
  * `holdfast-launcher try-owner-map ON-DISK SHOWN PATH…` reports whether these paths can be mounted with an owner map.
+ * `holdfast-launcher subordinate …` runs a program, which may be the launcher again, as root over subordinate ids (subordinate.h).
  *
  * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
  * whichever line, the server finds and destroys all of it by the sandbox's name.
@@ -32,6 +33,7 @@
 #include "process.h"
 #include "report.h"
 #include "staging.h"
+#include "subordinate.h"
 #include "terminals.h"
 #include "user-counts.h"
 
@@ -81,6 +83,7 @@ int main(int argc, char **argv) {
     report_started(getpid(), process_starttime(getpid()));
     return 0;
   }
+  if (argc > 2 && strcmp(argv[1], "subordinate") == 0) run_with_subordinate_ids(argc - 2, argv + 2);
   plan_parse(&plan, argc, argv);
   die_with(plan.parent);
 
@@ -112,7 +115,7 @@ int main(int argc, char **argv) {
   /* Before anybody knows that the guest is there, so before any command. */
   if (plan.hides_processes) hide_processes(init, plan.guest_group);
   if (plan.terminals != NULL) limit_terminals(init, plan.terminals);
-  if (!plan.has_jail_user) bound_user_counts(init);
+  if (plan.bounds_counts) bound_user_counts(init);
   /* Not earlier: the helper brings up the loopback interface too, and the jail program fails when it finds it up. */
   if (plan.network_program != NULL) {
     network_start(&network, &plan, &jail, init);

@@ -4,15 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptor.h"
+#include "held-namespace.h"
 #include "report.h"
 #include "staging.h"
 
@@ -39,27 +35,16 @@ static void write_map(pid_t holder, const char *which, const char *text) {
   close(file);
 }
 
-int owner_map_open(struct owner_map map) {
-  char text[256], path[64], byte;
-  if (map.on_disk == map.shown || map.shown >= NO_USER || map.on_disk >= NO_USER) fail("owner map", "%u cannot be shown as %u", map.on_disk, map.shown);
-  struct pipe_ends over = make_pipe();
-  pid_t holder = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
-  if (holder < 0) fail("owner map", "cannot make a user namespace: %s", strerror(errno));
-  if (holder == 0) {
-    /* Ends with the launcher too, whatever ends that. */
-    close(over.write);
-    _exit(read(over.read, &byte, 1) == 0 ? 0 : 1);
-  }
-  spell(map, text);
+static void write_maps(pid_t holder, const void *context) {
+  char text[256];
+  spell(*(const struct owner_map *)context, text);
   write_map(holder, "uid_map", text);
   write_map(holder, "gid_map", text);
-  snprintf(path, sizeof path, "/proc/%d/ns/user", (int)holder);
-  int namespace = open(path, O_RDONLY | O_CLOEXEC);
-  if (namespace < 0) fail("owner map", "cannot open %s: %s", path, strerror(errno));
-  close(over.read);
-  close(over.write);
-  waitpid(holder, NULL, 0);
-  return raise_descriptor(namespace);
+}
+
+int owner_map_open(struct owner_map map) {
+  if (map.on_disk == map.shown || map.shown >= NO_USER || map.on_disk >= NO_USER) fail("owner map", "%u cannot be shown as %u", map.on_disk, map.shown);
+  return held_namespace_open("owner map", write_maps, &map);
 }
 
 void try_owner_map(struct owner_map map, char **paths, int count) {

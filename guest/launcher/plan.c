@@ -94,6 +94,8 @@ static int take_flag(struct plan *plan, char **rest, int left) {
   } else if (strcmp(flag, "--jail-user") == 0) {
     plan->has_jail_user = true;
     plan->jail_user = (uid_t)plan_number(value);
+  } else if (strcmp(flag, "--charged-to") == 0) {
+    plan->bounds_counts = strcmp(value, "server") == 0;
   } else if (strcmp(flag, "--id-map") == 0) {
     plan->id_map = value;
   } else if (strcmp(flag, "--init-from") == 0) {
@@ -120,6 +122,7 @@ void plan_parse(struct plan *plan, int argc, char **argv) {
   if (at + 1 >= argc) fail("plan", "the program to run is missing; it follows --");
   plan->jail_argv = argv + at + 1;
   if (plan->state_directory == NULL) fail("plan", "--state-directory is missing");
+  if (!plan->has_jail_user) plan->bounds_counts = true;
   if (plan->staging == STAGE_NOT) {
     for (size_t i = 0; i < plan->source_count; i++) {
       if (plan->sources[i].is_tmpfs || plan->sources[i].below_path != NULL || plan->sources[i].is_mapped) fail("plan", "--tmpfs, --below and --owner-map need staging");

@@ -72,6 +72,8 @@ struct plan {
   unsigned long open_files;
   /* NULL: as many as the machine has. */
   const char *terminals;
+  /* Of a server that is not root: the kernel charges all its sandboxes to its user too. */
+  bool bounds_counts;
   /* A packed sandbox: the guest's group on the host, which alone sees every process. */
   bool hides_processes;
   gid_t guest_group;

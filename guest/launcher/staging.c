@@ -116,6 +116,8 @@ static void open_tun_to_helper(const char *staging_directory) {
   mode_t before = umask(0);
   int made = mknod(path, S_IFCHR | 0666, makedev(10, 200));
   umask(before);
+  /* Root of subordinate ids makes no devices. The server has seen that the host's own is open to every user. */
+  if (made != 0 && errno == EPERM) return;
   if (made != 0 || mount(path, TUN_DEVICE, NULL, MS_BIND, NULL) != 0) fail("network", "cannot open %s to the network helper: %s", TUN_DEVICE, strerror(errno));
 }
 

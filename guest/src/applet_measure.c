@@ -1,10 +1,13 @@
 /*
  * measure: what lies below directories, as the disk holds it, and what their programs hold open after removing it.
  *
- *   measure BYTES ENTRIES HIDDEN UID (DIRECTORY INSIDE)…
+ *   measure BYTES ENTRIES HIDDEN UID USERS (DIRECTORY INSIDE)…
  *
  * Run by the server on its own host, over what sandboxes made: links are never followed, other file systems never entered, memory is
  * constant. It stops at once when more was found than one of the first three numbers (-1: count to the end).
+ *
+ * USERS is the descriptor of a user namespace whose root may look into the directories, or -1. Where a sandbox shows a directory, the
+ * namespace around the sandbox is entered instead: it has the same ids, and its root may also look into the sandbox's programs.
  *
  * A removed file is held by descriptors, by mappings, and by messages that carry descriptors and that nobody has received yet
  * (SCM_RIGHTS). The kernel tells how many of the last kind a socket holds (scm_fds in fdinfo). They are copied out of it by MSG_PEEK,
@@ -16,13 +19,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/nsfs.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Each level costs a descriptor; what lies deeper is hidden. */
@@ -38,7 +45,7 @@
 /* More than one message can have: a part of it would be looked at again. */
 #define MESSAGE_BYTES (1 << 20)
 
-static struct {
+static struct figures {
   long long bytes, entries, hidden;
 } found, most;
 /* Descriptors in messages that could not be looked at. */
@@ -241,18 +248,82 @@ static void count_held_by(int proc, const char *pid, dev_t device, long uid) {
   closedir(tasks);
 }
 
-/* Programs that see the directory at INSIDE are those of its sandbox. */
-static void measure_removed(const struct stat *root, const char *inside, long uid) {
-  DIR *proc = opendir("/proc");
-  for (struct dirent *entry; proc && !is_over() && (entry = readdir(proc));) {
+/* The next program that sees the directory at INSIDE: one of its sandbox. */
+static struct dirent *next_showing(DIR *proc, const struct stat *root, const char *inside) {
+  for (struct dirent *entry; (entry = readdir(proc));) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
     char path[PATH_MAX];
     struct stat status;
     if (snprintf(path, sizeof path, "%.16s/root%s", entry->d_name, inside) >= (int)sizeof path) continue;
     if (fstatat(dirfd(proc), path, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (status.st_dev == root->st_dev && status.st_ino == root->st_ino) count_held_by(dirfd(proc), entry->d_name, root->st_dev, uid);
+    if (status.st_dev == root->st_dev && status.st_ino == root->st_ino) return entry;
   }
+  return NULL;
+}
+
+static void measure_removed(const struct stat *root, const char *inside, long uid) {
+  DIR *proc = opendir("/proc");
+  for (struct dirent *entry; proc && !is_over() && (entry = next_showing(proc, root, inside));)
+    count_held_by(dirfd(proc), entry->d_name, root->st_dev, uid);
   if (proc) closedir(proc);
+}
+
+/* 0 or an errno. */
+static int measure_place(const char *path, const char *inside, long uid) {
+  struct stat root;
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0 && errno == ENOENT) return 0;
+  if (fd < 0 || fstat(fd, &root) != 0) return errno;
+  /* Not an entry, but a million names make it large. */
+  found.bytes += (long long)root.st_blocks * 512;
+  measure_below(fd, root.st_dev, 1);
+  if (!is_over()) measure_removed(&root, inside, uid);
+  return 0;
+}
+
+/* The namespace around that of a program which shows the directory; USERS where none does, -1 where it is our own. */
+static int users_around(int users, const char *path, const char *inside) {
+  struct stat root, ours, theirs;
+  DIR *proc = opendir("/proc");
+  if (!proc || stat(path, &root) != 0 || stat("/proc/self/ns/user", &ours) != 0) return users;
+  for (struct dirent *entry; (entry = next_showing(proc, &root, inside));) {
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%.16s/ns/user", entry->d_name);
+    int own = open(name, O_RDONLY | O_CLOEXEC);
+    int around = own < 0 ? -1 : ioctl(own, NS_GET_PARENT);
+    if (own >= 0) close(own);
+    if (around >= 0 && fstat(around, &theirs) == 0) return theirs.st_ino == ours.st_ino ? -1 : around;
+  }
+  return users;
+}
+
+/* The same by a child, because nobody can leave a namespace again. */
+static int measure_place_as(int users, const char *path, const char *inside, long uid) {
+  struct {
+    struct figures found;
+    long long unseen;
+    int error;
+  } report;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  pid_t child = fork();
+  if (child == 0) {
+    int around = users_around(users, path, inside);
+    int error = around >= 0 && setns(around, CLONE_NEWUSER) != 0 ? errno : measure_place(path, inside, uid);
+    memset(&report, 0, sizeof report);
+    report.found = found;
+    report.unseen = unseen;
+    report.error = error;
+    _exit(write(ends[1], &report, sizeof report) == sizeof report ? 0 : 1);
+  }
+  close(ends[1]);
+  ssize_t length = child < 0 ? 0 : read(ends[0], &report, sizeof report);
+  close(ends[0]);
+  if (child > 0) waitpid(child, NULL, 0);
+  if (length != sizeof report) return EIO;
+  found = report.found;
+  unseen = report.unseen;
+  return report.error;
 }
 
 int applet_measure(int argc, char **argv) {
@@ -265,15 +336,10 @@ int applet_measure(int argc, char **argv) {
   most.entries = atoll(argv[2]);
   most.hidden = atoll(argv[3]);
   long uid = atol(argv[4]);
-  for (int i = 5; i + 1 < argc && !is_over(); i += 2) {
-    struct stat root;
-    int fd = open(argv[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) continue;
-    if (fd < 0 || fstat(fd, &root) != 0) return fail("cannot measure", argv[i]);
-    /* Not an entry, but a million names make it large. */
-    found.bytes += (long long)root.st_blocks * 512;
-    measure_below(fd, root.st_dev, 1);
-    if (!is_over()) measure_removed(&root, argv[i + 1], uid);
+  int users = atoi(argv[5]);
+  for (int i = 6; i + 1 < argc && !is_over(); i += 2) {
+    int error = users < 0 ? measure_place(argv[i], argv[i + 1], uid) : measure_place_as(users, argv[i], argv[i + 1], uid);
+    if (error) return fail_with(error, "cannot measure", argv[i]);
   }
   char text[160];
   snprintf(text, sizeof text, "bytes=%lld entries=%lld hidden=%lld unseen=%lld over=%d", found.bytes, found.entries, found.hidden, unseen,

@@ -13,7 +13,7 @@ static const struct {
   {"read", applet_read, 1}, {"write", applet_write, 2}, {"stat", applet_stat, 1}, {"list", applet_list, 1},
   {"mkdir", applet_mkdir, 1}, {"move", applet_move, 2}, {"remove", applet_remove, 1}, {"chmod", applet_chmod, 2},
   {"chown", applet_chown, 3}, {"glob", applet_glob, 2}, {"grep", applet_grep, 2}, {"watch", applet_watch, 1},
-  {"stats", applet_stats, 0}, {"measure", applet_measure, 6},
+  {"stats", applet_stats, 0}, {"measure", applet_measure, 7}, {"give", applet_give, 3}, {"point", applet_point, 5},
 };
 
 int applet_run(const char *name, int argc, char **argv) {

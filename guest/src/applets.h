@@ -14,7 +14,7 @@
 typedef int applet(int argc, char **argv);
 
 applet applet_read, applet_write, applet_stat, applet_list, applet_mkdir, applet_move, applet_remove, applet_chmod,
-  applet_chown, applet_glob, applet_grep, applet_watch, applet_stats, applet_measure;
+  applet_chown, applet_glob, applet_grep, applet_watch, applet_stats, applet_measure, applet_give, applet_point;
 
 /* Runs the applet of that name, or returns -1. */
 int applet_run(const char *name, int argc, char **argv);

@@ -17,6 +17,7 @@ import { createTenants } from './access/tenants.ts'
 import type { Tenants } from './access/tenants.ts'
 import type { Config } from './config.ts'
 import type { Home } from './home/home.ts'
+import { createSandboxFiles } from './home/sandbox-files.ts'
 import { createSealing, readOrMakeSealingKey } from './home/sealing.ts'
 import type { Sealing } from './home/sealing.ts'
 import { hostRootOf, ownersPlaces } from './ingress/box/run/owners-places.ts'
@@ -38,6 +39,8 @@ import type { ChosenBackend, OpenBackend } from './sandboxes/choose.ts'
 import { checkUidRange } from './sandboxes/host-users.ts'
 import type { UidRange } from './sandboxes/host-users.ts'
 import { isServerRoot, sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
+import { findSubordinateIds } from './sandboxes/subordinate-ids.ts'
+import type { SubordinateIds } from './sandboxes/subordinate-ids.ts'
 import type { Caller } from './sessions/caller.ts'
 import { createEventListeners } from './sessions/events/event-listeners.ts'
 import type { EventListeners } from './sessions/events/event-listeners.ts'
@@ -114,14 +117,26 @@ export interface SessionPlaneNeeds {
   readonly mcpRetryMs?: readonly number[] | undefined
 }
 
-/** `null` where the server has no users to give. Throws `config_invalid`. */
-function usableUidRange(range: UidRange | null, log: Log): UidRange | null {
-  if (!isServerRoot())
-    log.warn('host-user-is-the-servers', { reason: 'the server is not root: sandboxes have its user, and callers cannot raise limits' })
-  if (range === null || !isServerRoot()) return null
-  const problem = checkUidRange(range)
-  if (problem !== null) log.warn('host-users-shared', { reason: problem })
-  return problem === null ? range : null
+interface UsersToGive {
+  /** `null`: sandboxes have the user that all have in common. */
+  readonly range: UidRange | null
+  readonly subordinate: SubordinateIds | null
+}
+
+/** Throws `config_invalid`. */
+async function usersToGive({ sandboxUids, ...config }: Config, log: Log): Promise<UsersToGive> {
+  if (isServerRoot()) {
+    const problem = sandboxUids === null ? null : checkUidRange(sandboxUids)
+    if (problem !== null) log.warn('host-users-shared', { reason: problem })
+    return { range: problem === null ? sandboxUids : null, subordinate: null }
+  }
+  const found = await findSubordinateIds(config)
+  if ('problem' in found) {
+    log.warn('host-user-is-the-servers', { reason: `sandboxes have the user of the server, because ${found.problem}`, fix: found.fix })
+    return { range: null, subordinate: null }
+  }
+  // Without a range too: files that were given away are taken back with them.
+  return { range: sandboxUids === null ? null : found.range, subordinate: found }
 }
 
 /** Resolves once everything that an earlier life left is taken up or on its way out. */
@@ -155,7 +170,8 @@ export async function openSessionPlane({
   const user = sandboxUserOnHost()
   const own = await ownPaths({ ...config, modules: import.meta.dirname })
   await checkRoots([...allowedRoots, ...(config.box.isEnabled && config.box.hostRoot !== null ? [config.box.hostRoot] : [])], own)
-  await warnOfWritable(own, user, log)
+  const { range, subordinate } = await usersToGive(config, log)
+  await warnOfWritable(own, { user, range }, log)
   const workspace = config.defaultWorkspace === null ? null : defaultWorkspace({ directory: config.defaultWorkspace, allowedRoots, user })
   const boxTenant = config.box.isEnabled ? await tenants.activeTenant(config.box.tenant) : null
   const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(hostRootOf(home.path, config.box.hostRoot)) }
@@ -172,8 +188,8 @@ export async function openSessionPlane({
     ...(config.forcedScope === null ? {} : { forcedScope: config.forcedScope }),
   })
 
-  const { guestPath: program } = config
-  const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, program, clock, log })
+  const files = createSandboxFiles({ ...config, isRoot: isServerRoot(), subordinate })
+  const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, files, clock, log })
   const skills = createSkills({ directory: home.skillsDir, clock, log, onChange: (changed) => void skillViews.refresh(changed) })
   await skills.sweep()
 
@@ -197,11 +213,11 @@ export async function openSessionPlane({
     quotas: createQuotas({ defaults: config.quotas }),
     sealing,
     habitats: createHabitats({
-      workspaces: createWorkspaces(home.workspacesDir, program),
+      workspaces: createWorkspaces(home.workspacesDir, files),
       skillViews,
       packsDirectory: home.packsDir,
       specFor: specs.specFor,
-      usersFor: sessionUsers({ range: usableUidRange(config.sandboxUids, log), openBackend, log }),
+      usersFor: sessionUsers({ range, openBackend, log }),
     }),
     backend: chosen.backend.kind,
     openBackend,
@@ -215,7 +231,7 @@ export async function openSessionPlane({
     onStop: config.sessions.onStop,
     eventRetentionMs: config.eventRetentionSeconds * 1000,
     quotaDefaults: config.quotas,
-    measuring: createMeasuring(config.guestPath),
+    measuring: createMeasuring(files),
     maxWorkspaceEntries: config.workspaceEntries,
     completeWish: specs.complete,
     checkWish: specs.check,

@@ -16,6 +16,8 @@ import { startSpinner } from '../spinner.ts'
 interface Findings {
   readonly machine: MachineFacts
   readonly guest: { readonly built: boolean; readonly fix?: string }
+  /** Whether sandboxes have other users of the host than the server. */
+  readonly users: { readonly own: boolean; readonly reason?: string; readonly fix?: string }
   readonly backends: readonly ProbedBackend[]
   /** What `auto` would take, or `null`. */
   readonly chosen: string | null
@@ -53,11 +55,24 @@ async function examine(config: Config): Promise<Findings> {
     const backends = await probeAll(registry.open)
     const isBuilt = isExecutable(config.guestPath) && isExecutable(config.launcherPath)
     const guest = isBuilt ? { built: true } : { built: false, fix: 'npm run up builds the guest and the launcher with the C compiler' }
-    return { machine: machineFacts(), guest, backends, chosen: backends.find(({ probe }) => probe.available)?.kind ?? null }
+    return {
+      machine: machineFacts(),
+      guest,
+      users: await usersOf(config),
+      backends,
+      chosen: backends.find(({ probe }) => probe.available)?.kind ?? null,
+    }
   } finally {
     await registry.close()
     rmSync(stateDir, { recursive: true, force: true })
   }
+}
+
+async function usersOf(config: Config): Promise<Findings['users']> {
+  const { findSubordinateIds } = await import('@holdfast/server')
+  if (process.getuid?.() === 0) return { own: true }
+  const found = await findSubordinateIds(config)
+  return 'problem' in found ? { own: false, reason: found.problem, fix: found.fix } : { own: true }
 }
 
 function isExecutable(path: string): boolean {
@@ -69,13 +84,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function report({ machine, guest, backends, chosen }: Findings): string {
+function report({ machine, guest, users, backends, chosen }: Findings): string {
   const machineRows: readonly (readonly [string, string])[] = [
     ['node', machine.node],
     ['kernel', machine.kernel],
     ['user', machine.user],
     ['cgroups', machine.cgroups],
     ['user namespaces', machine.userNamespaces],
+    ['sandbox users', users.own ? 'their own' : `the server’s: ${users.reason}; ${users.fix}`],
     ['guest', guest.built ? 'built' : `not built: ${guest.fix}`],
   ]
   const verdict =

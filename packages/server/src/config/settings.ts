@@ -225,7 +225,7 @@ export const SETTINGS = {
   sandbox_uids: {
     schema: orNone(uidRange, 'must be a range of user ids such as 2010000000-2089999999'),
     fallback: '2010000000-2089999999',
-    help: 'Users of the host that a root server gives to sandboxes, two to each session; none: all sandboxes have uid 1000.',
+    help: 'Users of the host that a root server gives to sandboxes, two to each session; none: all sandboxes have uid 1000. Another server gives subordinate ids of its account instead, unless this is none.',
   },
   default_workspace: {
     schema: absolutePath.nullable(),

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
+import type { UidRange } from '../sandboxes/host-users.ts'
 import { checkRoots, ownPaths, warnOfWritable } from './own-paths.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -47,12 +48,16 @@ test('an allowed root in one of them is refused at the start, also by a link and
   await expect(checkRoots([join(root, 'work'), join(root, 'work', '{tenant}'), root], await own())).resolves.toBeUndefined()
 })
 
+const RANGE: UidRange = { first: 2_000_000, count: 1_000 }
+
+async function reported(range: UidRange | null = null): Promise<readonly unknown[]> {
+  const paths: unknown[] = []
+  const warn = (_event: string, fields?: Readonly<Record<string, unknown>>) => void paths.push(fields?.['path'])
+  await warnOfWritable(await own(), { user: { uid: 1000, gid: 1000 }, range }, { warn })
+  return paths.filter((path) => String(path).startsWith(root))
+}
+
 test.runIf(isRoot)('one that the user of sandboxes may write is reported, and so is a directory above it', async () => {
-  const reported = async () => {
-    const lines: unknown[] = []
-    await warnOfWritable(await own(), { uid: 1000, gid: 1000 }, { warn: (_event, fields) => void lines.push(fields?.['path']) })
-    return lines.filter((path) => String(path).startsWith(root))
-  }
   chmodSync(root, 0o755)
   expect(await reported()).toEqual([])
   chownSync(join(root, 'build'), 1000, 1000)
@@ -60,4 +65,25 @@ test.runIf(isRoot)('one that the user of sandboxes may write is reported, and so
   chownSync(join(root, 'build'), 0, 0)
   chmodSync(root, 0o777)
   expect(await reported()).toEqual([root])
+})
+
+test.runIf(isRoot).each([
+  ['belongs to a user of the range', 2_000_500, 0, 0o755],
+  ['belongs to a group of the range and may be written by it', 0, 2_000_500, 0o775],
+  ['may be written by any user but those of one group', 0, 1000, 0o707],
+])('one that %s is reported where sessions have users of their own', async (_, uid, gid, mode) => {
+  const build = join(root, 'build')
+  chmodSync(root, 0o755)
+  chownSync(build, uid, gid)
+  chmodSync(build, mode)
+  expect(await reported()).toEqual([])
+  expect(await reported(RANGE)).toEqual([build])
+})
+
+test.runIf(isRoot)('one that belongs to a user beside the range is not reported', async () => {
+  chmodSync(root, 0o755)
+  for (const id of [RANGE.first - 1, RANGE.first + RANGE.count]) {
+    chownSync(join(root, 'build'), id, id)
+    expect(await reported(RANGE)).toEqual([])
+  }
 })

@@ -3,10 +3,11 @@
  *
  * They are blocked for mounts like the server's state, in and above; no allowed root may lie in one of them.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, type Stats } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
+import type { UidRange } from '../sandboxes/host-users.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 import type { Log } from '../telemetry/log.ts'
 import { isWithin } from './path-within.ts'
@@ -57,23 +58,37 @@ export async function checkRoots(roots: readonly string[], own: readonly OwnPath
   }
 }
 
+/** Host users that sandboxes may have: the default one, and those of a range where sessions have their own. */
+export interface SandboxUsers {
+  readonly user: SandboxUser
+  readonly range: UidRange | null
+}
+
 /** The server runs these, so a sandbox's user that can write one of them needs only a mount, or another hole, to be the server. */
-export async function warnOfWritable(own: readonly OwnPath[], { uid, gid }: SandboxUser, log: Pick<Log, 'warn'>): Promise<void> {
+export async function warnOfWritable(own: readonly OwnPath[], users: SandboxUsers, log: Pick<Log, 'warn'>): Promise<void> {
   // A server that is not root has one user for everything, which THREAT-MODEL.md says.
-  if (uid === process.geteuid?.()) return
+  if (users.user.uid === process.geteuid?.()) return
   const warned = new Set<string>()
   for (const { path, what } of own) {
     for (const each of [path, ...above(path)]) {
-      if (warned.has(each) || !(await isWritableFor(each, uid, gid))) continue
+      const writer = warned.has(each) ? undefined : await writerOf(each, users)
+      if (writer === undefined) continue
       warned.add(each)
-      log.warn('own-path-writable', { path: each, holds: what, uid })
+      log.warn('own-path-writable', { path: each, holds: what, uid: writer.uid })
     }
   }
 }
 
-async function isWritableFor(path: string, uid: number, gid: number): Promise<boolean> {
+/** A user of sandboxes that can write it. Of a range the owner, the group and any other user decide; each has the group of its own number. */
+async function writerOf(path: string, { user, range }: SandboxUsers): Promise<SandboxUser | undefined> {
   const status = await stat(path).catch(() => null)
-  if (status === null) return false
+  if (status === null) return undefined
+  const ids =
+    range === null ? [] : [status.uid, status.gid, range.first].filter((id) => id >= range.first && id < range.first + range.count)
+  return [user, ...ids.map((id) => ({ uid: id, gid: id }))].find((each) => isWritableFor(status, each))
+}
+
+function isWritableFor(status: Stats, { uid, gid }: SandboxUser): boolean {
   if (status.uid === uid) return true
   // In a sticky directory, such as /tmp, nobody replaces what is another's.
   if (status.isDirectory() && (status.mode & 0o1000) !== 0) return false

@@ -6,7 +6,7 @@
  * A mount needs a directory to be made on. In the session's own files the server sees to that, whatever a program has left there. A directory
  * of the host that a caller works in is the caller's: an empty `.skills` is made in one that may be written, and in no other.
  */
-import { lstat, mkdir, rename } from 'node:fs/promises'
+import { access, constants, lstat, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
 import { hasErrorCode } from '../home/error-code.ts'
@@ -29,6 +29,8 @@ export async function withSkillView(mounts: readonly Mount[], view: string, own:
 /** No sandbox of this session runs. `false`: there is none, and none is made. */
 async function makePoint({ source, mode }: Mount, isOwn: boolean): Promise<boolean> {
   const point = join(source, MOUNT_POINT)
+  // Files of a subordinate user: `Workspaces.makePoint` makes it there.
+  if (isOwn && !(await isOpen(source))) return true
   if (isOwn && !(await isDirectoryOrNothing(point))) await rename(point, `${point}-${randomId('old')}`)
   if (isOwn || mode === 'rw')
     await mkdir(point, { mode: 0o755 }).catch((error: unknown) => {
@@ -36,6 +38,13 @@ async function makePoint({ source, mode }: Mount, isOwn: boolean): Promise<boole
     })
   const status = await lstat(point).catch(() => null)
   return status?.isDirectory() === true
+}
+
+async function isOpen(directory: string): Promise<boolean> {
+  return access(directory, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function isDirectoryOrNothing(path: string): Promise<boolean> {

@@ -60,7 +60,7 @@ export interface HostUsersFacet {
 export interface SandboxBackend {
   readonly kind: BackendKind
   readonly freezer?: FreezerFacet
-  /** Absent where the server is not root: then it has no other user to give. */
+  /** Absent where no server like this one has users to give: it is not root, and the backend takes no subordinate ids. */
   readonly hostUsers?: HostUsersFacet
   /** Absent where sandboxes show the host's own `/usr`. */
   readonly images?: ImageFacet

@@ -1,5 +1,5 @@
 /**
- * Which users of the host a session's sandbox runs as, when the server is root.
+ * Which users of the host a session's sandbox runs as: where the server is root, or its account has subordinate ids.
  *
  * The kernel counts many things per user: inotify instances, message queues, descriptors in flight, epoll watches. It charges the user of
  * the process and the user who made its namespace, so each session has two users of its own: one for its commands, and one for the guest.
@@ -37,7 +37,7 @@ export type ReadHostFile = (path: string) => string
  * Throws `config_invalid` for a range that holds ids of somebody else. Returns why the range cannot be used here (the server has its own
  * user namespace, as in some containers), or `null`.
  */
-export function checkUidRange(range: UidRange, read: ReadHostFile = readIfPresent): string | null {
+export function checkUidRange(range: UidRange, read: ReadHostFile = readHostFile): string | null {
   const refuse = (owner: string): never => {
     throw new HoldfastError(
       'config_invalid',
@@ -59,7 +59,7 @@ function overlaps(left: UidRange, right: UidRange): boolean {
 }
 
 /** Lines of `name:first:count`. */
-function delegatedIds(text: string) {
+export function delegatedIds(text: string) {
   return rows(text, ':').map(([name = '', first, count]) => ({ name, ids: { first: Number(first), count: Number(count) } }))
 }
 
@@ -80,7 +80,7 @@ function rows(text: string, separator: string): readonly (readonly string[])[] {
   return text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.split(separator)]))
 }
 
-function readIfPresent(path: string): string {
+export function readHostFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

@@ -34,7 +34,7 @@ export interface PackedUsers {
   readonly pidsPerUid: number
 }
 
-/** Who a sandbox is on the host where the server is root; the group of the same number goes with each. */
+/** Who a sandbox is on the host where the server has users to give; the group of the same number goes with each. */
 export interface HostUsers {
   /** Of all commands; not used by a packed sandbox, which has users of its own. */
   readonly commands: number
@@ -58,7 +58,7 @@ export interface SandboxSpec {
   readonly refusesReserving?: true
 }
 
-/** The user every command runs as inside. Where the server is not root this is also its uid on the host. */
+/** The user every command runs as inside. Where the server has no users to give this is also its uid on the host. */
 export interface SandboxUser {
   readonly uid: number
   readonly gid: number

@@ -7,7 +7,7 @@
  * beside its neighbours', in a directory that all sandboxes of its packing key show.
  */
 import { access } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
 import type { BackendKind } from '../sandboxes/backend.ts'
@@ -89,6 +89,7 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
       await Promise.all([workspaces.give(session.id, owner), skillViews.give(session.id, owner)])
       // Nobody must fill what no sandbox shows.
       if (spec.mounts.every(({ source }) => source !== skills)) await skillViews.remove(session.id)
+      else await workspaces.makePoint(session.id, posix.basename(SKILLS_TARGET), owner)
       return { spec, verdict }
     },
     placesOf({ id, packKey, wish }) {

@@ -1,12 +1,12 @@
 /**
  * Who a session's sandbox is on the host: users of its own where the server and the backend can give them.
  *
- * Why: docs/adr/0022-host-users.md
+ * Why: docs/adr/0022-host-users.md, docs/adr/0028-subordinate-ids.md
  */
 import type { OpenBackend } from '../sandboxes/choose.ts'
 import { hostUsersOf } from '../sandboxes/host-users.ts'
 import type { UidRange } from '../sandboxes/host-users.ts'
-import { sandboxUserOnHost } from '../sandboxes/sandbox-user.ts'
+import { isServerRoot, sandboxUserOnHost } from '../sandboxes/sandbox-user.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { HabitatNeeds } from './habitats.ts'
 
@@ -23,7 +23,8 @@ export function sessionUsers({ range, openBackend, log }: SessionUsersNeeds): Ha
     const { hostUsers } = await openBackend(kind)
     if (range === null || hostUsers === undefined || sandboxId === null) return null
     const { guest } = hostUsersOf(range, sandboxId)
-    const shared = { commands: sandboxUserOnHost().uid, guest }
+    // Only root can put a user of its own beside the one that all sandboxes have in common.
+    const shared = isServerRoot() ? { commands: sandboxUserOnHost().uid, guest } : null
     if (spec.packed !== undefined) return shared
     const problem = await hostUsers.problem(spec)
     if (problem === null) return { commands: hostUsersOf(range, id).commands, guest }

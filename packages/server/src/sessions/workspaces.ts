@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
 import { hasErrorCode } from '../home/error-code.ts'
-import { giveTree } from '../home/give-tree.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
+import type { SandboxFiles } from '../home/sandbox-files.ts'
 import { isServerRoot } from '../sandboxes/sandbox-user.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 
@@ -37,14 +37,15 @@ export interface Workspaces {
   noteServed(sessionId: string, incarnation: number): Promise<void>
   /** Its files belong to this user of the host from now on. No sandbox of the session may run. Safe to repeat, also after a crash. */
   give(sessionId: string, user: SandboxUser): Promise<void>
+  /** After `give` to the same user: what a mount is to be made on, at the top of its files. No sandbox of the session may run. */
+  makePoint(sessionId: string, name: string, user: SandboxUser): Promise<void>
   /** Removes it, whatever a sandbox made of it. Safe to repeat. */
   remove(sessionId: string): Promise<void>
 }
 
 const SESSION_ID = /^ses_[0-9a-z]{16}$/
 
-/** `program` is the guest's binary. */
-export function createWorkspaces(directory: string, program: string): Workspaces {
+export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles): Workspaces {
   function placeOf(sessionId: string): string {
     if (!SESSION_ID.test(sessionId)) throw new HoldfastError('internal', 'a session id is not what the server makes')
     return join(directory, sessionId)
@@ -91,22 +92,23 @@ export function createWorkspaces(directory: string, program: string): Workspaces
     noteLoss,
     isLossNoted,
     async give(sessionId, { uid, gid }) {
-      if (!isServerRoot()) return
       const files = filesOf(sessionId)
       const halfGiven = join(placeOf(sessionId), 'half-given')
       const [{ uid: owner }, isHalfGiven] = await Promise.all([stat(files), isDirectory(halfGiven)])
       if (owner === uid && !isHalfGiven) return
       // Still root's: it is new, and no sandbox has written to it.
-      if (owner === 0 && !isHalfGiven) return chown(files, uid, gid)
+      if (isServerRoot() && owner === 0 && !isHalfGiven) return chown(files, uid, gid)
       await mkdir(halfGiven, { recursive: true, mode: 0o700 })
-      await giveTree(program, files, uid, gid)
+      await sandboxFiles.give(files, { uid, gid })
       await rmdir(halfGiven)
     },
+    makePoint: (sessionId, name, user) => sandboxFiles.makePoint(filesOf(sessionId), name, user),
     async remove(sessionId) {
       const place = placeOf(sessionId)
       const doomed = join(directory, `.doomed-${sessionId}`)
       // Out of sight in one step: half a workspace is never taken for a whole one.
       await rename(place, doomed).catch(missing)
+      await sandboxFiles.takeBack(doomed)
       await removeTree(doomed)
     },
   }

@@ -36,7 +36,7 @@ async function killedAtChange(count: number): Promise<void> {
   }
 }
 
-test('nothing but whole packages and what is swept is left, wherever it was', { timeout: 120_000 }, async () => {
+test('nothing but whole packages and what is swept is left, wherever it was', async () => {
   const { root, store } = laboratory
   let cut = 0
   for (let round = 1; round <= ROUNDS; round += 1) {

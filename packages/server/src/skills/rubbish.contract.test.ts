@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => laboratory.close())
 
-test('nothing outside is touched, and everything inside goes', { timeout: 120_000 }, async () => {
+test('nothing outside is touched, and everything inside goes', async () => {
   const { ground } = laboratory
   const canary = join(ground, 'canary')
   mkdirSync(join(canary, 'inner'), { recursive: true })

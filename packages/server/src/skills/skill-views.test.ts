@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSkillsLaboratory } from './contract/skills-laboratory.ts'
+import { createSandboxFiles } from '../home/sandbox-files.ts'
 import { emptyRubbish, grant } from './rubbish.ts'
 import { createSkillViews } from './skill-views.ts'
 import type { SkillViews } from './skill-views.ts'
@@ -25,7 +26,11 @@ const SESSION = 'ses_0123456789abcdef'
 const isRoot = process.getuid?.() === 0
 const USER = isRoot ? { uid: 1000, gid: 1000 } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
 
-const GUEST = fileURLToPath(new URL('../../../../guest/build/holdfast-guest', import.meta.url))
+const built = (name: string) => fileURLToPath(new URL(`../../../../guest/build/${name}`, import.meta.url))
+const FILES = createSandboxFiles({
+  ...{ guestPath: built('holdfast-guest'), launcherPath: built('holdfast-launcher') },
+  ...{ isRoot, subordinate: null },
+})
 
 let laboratory: ReturnType<typeof openSkillsLaboratory>
 let views: SkillViews
@@ -41,7 +46,7 @@ afterEach(() => laboratory.close())
 let now = 0
 const clock = () => (now += 60_000)
 const newViews = () =>
-  createSkillViews({ directory: join(laboratory.ground, 'views'), user: USER, program: GUEST, clock, log: laboratory.log })
+  createSkillViews({ directory: join(laboratory.ground, 'views'), user: USER, files: FILES, clock, log: laboratory.log })
 const skill = (name: string, text = 'x') => ({ name, packageRoot: laboratory.pack(name, text) })
 const read = (...path: readonly string[]) => readFileSync(join(shown, ...path), 'utf8')
 const inMaking = () => readdirSync(join(shown, '..', 'making'))
@@ -116,7 +121,7 @@ describe('a view', () => {
     views = createSkillViews({
       directory: join(laboratory.ground, 'views'),
       user: USER,
-      program: GUEST,
+      files: FILES,
       clock: () => time,
       log: laboratory.log,
     })
@@ -184,7 +189,7 @@ describe('a sandbox with the rights of the server', () => {
       process.seteuid?.(65534)
     }
     views = createSkillViews({
-      ...{ directory: join(laboratory.ground, 'views'), user: { uid: 65534, gid: 65534 }, program: GUEST, clock, log: laboratory.log },
+      ...{ directory: join(laboratory.ground, 'views'), user: { uid: 65534, gid: 65534 }, files: FILES, clock, log: laboratory.log },
     })
   })
   afterEach(() => {

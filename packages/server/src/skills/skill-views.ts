@@ -15,14 +15,14 @@
  * by two renames: a program sees the old one, for a blink none, then the new one, and never parts of both. Where the server has no second
  * user to give (it is not root), a sandbox may also rename and replace what is in `shown`, so nothing there is followed or taken for granted.
  */
-import { chown, lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { hasErrorCode } from '../home/error-code.ts'
-import { giveTree } from '../home/give-tree.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
+import type { SandboxFiles } from '../home/sandbox-files.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 import { errorText } from '../telemetry/log.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -70,8 +70,7 @@ export interface SkillViewsNeeds {
   readonly directory: string
   /** The user that all sandboxes have in common. */
   readonly user: SandboxUser
-  /** The guest's binary. */
-  readonly program: string
+  readonly files: SandboxFiles
   readonly clock: () => number
   readonly log: Log
 }
@@ -88,7 +87,7 @@ const REMOVALS = 200
 /** A package that changes while it is copied. */
 const COPIES = 3
 
-export function createSkillViews({ directory, user, program, clock, log }: SkillViewsNeeds): SkillViews {
+export function createSkillViews({ directory, user, files, clock, log }: SkillViewsNeeds): SkillViews {
   const known = new Map<string, { readonly inTurn: SerialQueue; bound: Bound | null }>()
   const refreshing = new Set<Promise<void>>()
   const marks = recentMarks(clock)
@@ -133,7 +132,7 @@ export function createSkillViews({ directory, user, program, clock, log }: Skill
       after.push({ name, packageRoot, mark: await showOne({ sessionId, name, packageRoot, earlier: earlier?.mark }) })
     }
     const isGone = ({ name, mark }: Bound[number]) => mark !== null && after.every((each) => each.name !== name || each.mark === null)
-    for (const { name } of before.filter(isGone)) await takeOut(shown, making, name)
+    for (const { name } of before.filter(isGone)) await takeOut(files, shown, making, name)
     if (JSON.stringify(before) !== JSON.stringify(after)) {
       await remember(sessionId, after)
       await clearAway(sessionId, making)
@@ -165,11 +164,14 @@ export function createSkillViews({ directory, user, program, clock, log }: Skill
       if (mark === earlier && (await isDirectory(join(shown, name)))) return mark
       for (let copy = 1; ; copy += 1) {
         const fresh = join(making, randomId('copy'))
-        await copyPackage(packageRoot, fresh, await userOf(making))
+        const owner = await userOf(making)
+        await copyPackage(packageRoot, fresh, owner)
         const after = await markOf(packageRoot)
         // One that never rests is shown as it came.
         if (after === mark || copy === COPIES) {
-          await putIn(shown, making, name, fresh)
+          await putIn(files, shown, making, name, fresh)
+          // Not before: a directory of somebody else cannot be moved by a server that is not root.
+          await files.settle(join(shown, name), owner)
           return mark
         }
         mark = after
@@ -226,11 +228,13 @@ export function createSkillViews({ directory, user, program, clock, log }: Skill
     give: async (sessionId, { uid, gid }) =>
       viewOf(sessionId).inTurn(async () => {
         const { shown, making } = viewOf(sessionId)
-        if (process.geteuid?.() !== 0) return
+        if (!files.canGive) return
         const [before, names] = await Promise.all([userOf(making), readdir(shown)])
         if (before.uid === uid) return
-        for (const name of names) await giveTree(program, join(shown, name), uid, gid)
-        await chown(making, uid, gid)
+        // A server that is not root still puts copies there; nobody else can reach it.
+        await files.open(making)
+        for (const name of names) await files.give(join(shown, name), { uid, gid })
+        await files.give(making, { uid, gid })
       }),
     fill: async (sessionId, skills) => viewOf(sessionId).inTurn(() => fillInTurn(sessionId, skills)),
     bound: async (sessionId) =>
@@ -244,6 +248,7 @@ export function createSkillViews({ directory, user, program, clock, log }: Skill
     remove: async (sessionId) =>
       viewOf(sessionId).inTurn(async () => {
         const { home } = viewOf(sessionId)
+        await files.takeBack(home)
         // A sandbox that cannot be proved gone may still be at work.
         if (await clearAway(sessionId, home, REMOVALS)) await removeTree(home)
         known.delete(sessionId)
@@ -259,9 +264,9 @@ function places(home: string) {
 }
 
 /** In place of whatever has the name. */
-async function putIn(shown: string, making: string, name: string, fresh: string): Promise<void> {
+async function putIn(files: SandboxFiles, shown: string, making: string, name: string, fresh: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    await takeOut(shown, making, name)
+    await takeOut(files, shown, making, name)
     try {
       return await rename(fresh, join(shown, name))
     } catch (error) {
@@ -271,7 +276,7 @@ async function putIn(shown: string, making: string, name: string, fresh: string)
 }
 
 /** Whatever it has become; nothing is followed. */
-async function takeOut(shown: string, making: string, name: string): Promise<void> {
+async function takeOut(files: SandboxFiles, shown: string, making: string, name: string): Promise<void> {
   const move = () => rename(join(shown, name), join(making, randomId('old')))
   try {
     await move()
@@ -279,6 +284,7 @@ async function takeOut(shown: string, making: string, name: string): Promise<voi
     if (hasErrorCode(error, 'ENOENT')) return
     if (!hasErrorCode(error, 'EACCES')) throw error
     // Its owner took away its own rights, and the server has no others.
+    await files.takeBack(join(shown, name))
     await grant(shown, 0o755)
     await grant(join(shown, name))
     await move()

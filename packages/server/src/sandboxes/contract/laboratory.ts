@@ -11,7 +11,9 @@ import { connectInside } from '../../guest/guest-inside.ts'
 import type { Inside } from '../../guest/inside.ts'
 import type { BackendNeeds, Capabilities, Sandbox, SandboxBackend } from '../backend.ts'
 import { DEFAULT_UID_RANGE, hostUsersOf } from '../host-users.ts'
-import { sandboxUserOnHost } from '../sandbox-user.ts'
+import type { UidRange } from '../host-users.ts'
+import { isServerRoot, sandboxUserOnHost } from '../sandbox-user.ts'
+import { findSubordinateIds } from '../subordinate-ids.ts'
 import type { HostUsers, Limits, Mount, PackedUsers, SandboxSpec } from '../spec.ts'
 import { containersOf } from './engine-facts.ts'
 import type { Subject } from './subject.ts'
@@ -113,7 +115,8 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
     ]
   }
 
-  const newUsers = () => (backend.hostUsers === undefined ? undefined : hostUsersOf(DEFAULT_UID_RANGE, randomText(16)))
+  const range = await usersToGive(needs)
+  const newUsers = () => (backend.hostUsers === undefined || range === null ? undefined : hostUsersOf(range, randomText(16)))
 
   /** As a server does it: users of its own unless a mount forbids it. An engine's proofs mount files of the host, so they ask for users. */
   async function withUsers(made: SandboxSpec): Promise<SandboxSpec> {
@@ -185,4 +188,11 @@ function specOf(subject: Subject, { limits }: Capabilities, wish: Wish): Sandbox
       ...wish.limits,
     },
   }
+}
+
+/** `null`: this account has none. */
+async function usersToGive(needs: BackendNeeds): Promise<UidRange | null> {
+  if (isServerRoot()) return DEFAULT_UID_RANGE
+  const found = await findSubordinateIds(needs)
+  return 'problem' in found ? null : found.range
 }

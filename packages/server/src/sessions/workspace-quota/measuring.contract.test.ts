@@ -23,10 +23,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadConfig } from '../../config.ts'
+import { createSandboxFiles } from '../../home/sandbox-files.ts'
+import { isServerRoot } from '../../sandboxes/sandbox-user.ts'
 import { createMeasuring } from './measuring.ts'
 
 const MEBIBYTE = 2 ** 20
-const { measure } = createMeasuring(loadConfig({}, {}).guestPath)
+const { measure } = createMeasuring(createSandboxFiles({ ...loadConfig({}, {}), isRoot: isServerRoot(), subordinate: null }))
 let directory: string
 /** Of the directory itself. */
 let own: number

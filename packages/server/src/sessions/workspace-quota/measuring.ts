@@ -5,9 +5,8 @@
  * any size. Removed files count while a program holds them open, maps them or has them in a message that was not received yet, where
  * the server sees the program in `/proc`.
  */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { HoldfastError } from '@holdfast/protocol'
+import type { SandboxFiles } from '../../home/sandbox-files.ts'
 import type { Usage } from './usage.ts'
 
 /** A directory on the host, and where the sandbox shows it. */
@@ -29,16 +28,11 @@ export interface Measuring {
   measure(places: readonly MeasuredPlace[], uid: number | null, ceiling: Usage | null, signal: AbortSignal): Promise<Measured>
 }
 
-/** Some ten million entries. */
-const LONGEST_MS = 60_000
 /** Measurements at one time, of all sessions together. */
 const AT_ONCE = 4
 const REPORT = /^bytes=(\d+) entries=(\d+) hidden=(\d+) unseen=(\d+) over=([01])\0$/
 
-const run = promisify(execFile)
-
-/** `program` is the guest's binary. */
-export function createMeasuring(program: string): Measuring {
+export function createMeasuring(files: SandboxFiles): Measuring {
   let free = AT_ONCE
   const waiting: (() => void)[] = []
 
@@ -57,10 +51,10 @@ export function createMeasuring(program: string): Measuring {
   return {
     async measure(places, uid, ceiling, signal) {
       const most = ceiling === null ? [-1, -1, -1] : [ceiling.bytes, ceiling.entries, ceiling.hidden]
-      const values = ['measure', ...[...most, uid ?? -1].map(String), ...places.flatMap(({ directory, inside }) => [directory, inside])]
-      const options = { env: {}, timeout: LONGEST_MS, killSignal: 'SIGKILL', maxBuffer: 4096, signal, encoding: 'utf8' } as const
+      const figures = [...most, uid ?? -1].map(String)
+      const shown = places.flatMap(({ directory, inside }) => [directory, inside])
       try {
-        return reportOf((await inTurn(() => run(program, values, options))).stdout)
+        return reportOf(await inTurn(() => files.measure(figures, shown, signal)))
       } catch (cause) {
         throw new HoldfastError('session_unavailable', 'the workspace cannot be measured, and it has a bound', {}, { cause })
       }

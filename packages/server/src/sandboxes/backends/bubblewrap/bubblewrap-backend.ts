@@ -9,5 +9,5 @@ import type { JailSettings } from '../jail/jail-host.ts'
 import { probeBubblewrap } from './bubblewrap-probe.ts'
 
 export function bubblewrapBackend(needs: BackendNeeds, settings: JailSettings = {}): SandboxBackend {
-  return jailBackend('bubblewrap', needs, (signal) => probeBubblewrap(needs, settings, signal))
+  return jailBackend('bubblewrap', needs, (signal) => probeBubblewrap(needs, settings, signal), { takesSubordinateIds: true })
 }

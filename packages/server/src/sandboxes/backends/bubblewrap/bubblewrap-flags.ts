@@ -20,17 +20,17 @@ const SANDBOX_ID = String(COMMAND_USER)
 /** What the guest needs to run commands as another user and to end them; it drops them before it starts any. */
 const GUEST_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_KILL', 'CAP_SETPCAP']
 
-export function bubblewrapFlags(entries: readonly PlacedEntry[], shape: JailShape, isRoot: boolean): readonly string[] {
+export function bubblewrapFlags(entries: readonly PlacedEntry[], shape: JailShape, hasUsers: boolean): readonly string[] {
   return [
     // A session of its own: the guest shares no process group with the monitor outside, so it cannot signal it.
     ...['--unshare-all', '--unshare-user', '--as-pid-1', '--new-session', '--clearenv', '--hostname', 'sandbox'],
     ...['--info-fd', String(INFO_DESCRIPTOR)],
     // Held by the monitor alone, so that the network helper sees it end.
     ...(shape.network === 'on' ? ['--json-status-fd', String(STATUS_DESCRIPTOR)] : []),
-    ...(isRoot ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
+    ...(hasUsers ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
     ...entries.flatMap(entryFlags),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
-    ...guestCommand(isRoot, shape),
+    ...guestCommand(hasUsers, shape),
   ]
 }
 
@@ -42,8 +42,8 @@ function severalUsers(): readonly string[] {
   ]
 }
 
-function guestCommand(isRoot: boolean, shape: JailShape): readonly string[] {
-  const user = isRoot ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, shape.packed) : []
+function guestCommand(hasUsers: boolean, shape: JailShape): readonly string[] {
+  const user = hasUsers ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, shape.packed) : []
   return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user, ...guestFilterFlags(shape)]
 }
 

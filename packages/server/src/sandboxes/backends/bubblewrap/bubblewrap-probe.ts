@@ -72,14 +72,20 @@ export function missingFlags(help: string): readonly string[] {
   return NEEDED_FLAGS.filter((flag) => !words.has(flag))
 }
 
+/** A server with subordinate ids starts a sandbox that has users as root does: the launcher is root over these ids. */
 function render(path: string, isRoot: boolean, view: readonly ViewEntry[], shape: JailShape) {
-  const staged = stageView(view, isRoot ? stagingAsRoot(shape) : { kind: 'descriptors' })
+  const hasUsers = isRoot || shape.users !== undefined
+  const staged = stageView(view, hasUsers ? stagingAsRoot(shape) : { kind: 'descriptors' })
+  const userFlags = hasUsers ? [...jailUserFlags(shape), ...(isRoot ? [] : CHARGED_TO_SERVER)] : []
   return {
     stagingFlags: staged.launcherFlags,
-    jailFlags: ['--init-from', 'info-fd', ...(isRoot ? jailUserFlags(shape) : []), ...hidingFlags(shape)],
-    argv: [path, ...bubblewrapFlags(staged.entries, shape, isRoot)],
+    jailFlags: ['--init-from', 'info-fd', ...userFlags, ...hidingFlags(shape)],
+    argv: [path, ...bubblewrapFlags(staged.entries, shape, hasUsers)],
   }
 }
+
+/** The kernel charges namespaces to the user who made them, and to the one who made the namespace around: the server. */
+const CHARGED_TO_SERVER = ['--charged-to', 'server']
 
 function unavailable(reason: string, fix: string): JailProbe {
   return { probe: { available: false, reason, fix }, jail: null }

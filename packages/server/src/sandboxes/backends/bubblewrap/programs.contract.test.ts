@@ -112,7 +112,7 @@ describe('under the system call filter', () => {
       test.skip(`${name} (skipped: there is no ${needs})`)
       continue
     }
-    test(name, { timeout: 60_000 }, async () => {
+    test(name, async () => {
       const { inside } = await laboratory.create({ limits: { tmpBytes: 512 * 1024 * 1024 } })
       expect(await shell(inside, script)).toBe(prints)
     })

@@ -12,6 +12,7 @@ import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '
 import { assertPackedSource } from '../../packed-directory.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
+import { findSubordinateIds } from '../../subordinate-ids.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { tryOwnerMap } from '../launcher.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
@@ -22,6 +23,7 @@ import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
 import { filesystemView, type ViewEntry } from './filesystem-view.ts'
 import type { JailHost } from './jail-host.ts'
+import { isTunOpenToAll } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
 import { openFilesCeiling, openFilesObstacle } from './open-files-ceiling.ts'
@@ -51,7 +53,9 @@ export function jailBackend(
   needs: BackendNeeds,
   probeJail: (signal?: AbortSignal) => Promise<JailProbe>,
 ): SandboxBackend {
+  { takesSubordinateIds = false } = {},
   const parents = createCgroupParents()
+  const isRoot = isServerRoot()
   const mostOpenFiles = openFilesCeiling()
   const strays = strayCgroups(needs.serverId)
   const etcDirectories = new Map<string, Promise<EtcDirectory>>()
@@ -60,6 +64,7 @@ export function jailBackend(
   let swept: Promise<void> | null = null
 
   async function probe(signal?: AbortSignal): Promise<Probe> {
+  let subordinate: ReturnType<typeof findSubordinateIds> | null = null
     const obstacle = openFilesObstacle()
     if (obstacle !== null) return { available: false, ...obstacle }
     const result = await probeJail(signal)
@@ -108,7 +113,18 @@ export function jailBackend(
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers, spec.refusesReserving)
     const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
-    await refusePlantedLinks(spec.mounts)
+  /** What the launcher needs to be root over the users of the spec; nothing where it is root, or the spec has none. */
+  async function subordinateArguments({ users }: SandboxSpec): Promise<readonly string[]> {
+    if (isRoot || users === undefined) return []
+    const found = await (subordinate ??= findSubordinateIds(needs))
+    if ('problem' in found)
+      throw new HoldfastError('capability_unsupported', `${kind} has no users to give: ${found.problem}; ${found.fix}`, { kind })
+    return found.argumentsFor('enter')
+  }
+
+    const ownRights = await subordinateArguments(spec)
+    // With users the launcher stages the mounts, and looks for itself; the server may not even look into them.
+    if (spec.users === undefined) await refusePlantedLinks(spec.mounts)
     await (swept ??= sweepUnfinished(needs.stateDir, Date.now()))
     const directories = cgroups.map(({ directory }) => directory)
     await createStateDirectory(needs.stateDir, name, { version: 1, kind, serverId: needs.serverId, cgroups: directories })
@@ -127,6 +143,7 @@ export function jailBackend(
     } catch (error) {
       await destroy(name)
       throw error
+            subordinate: ownRights,
     }
   }
 
@@ -140,12 +157,14 @@ export function jailBackend(
     } catch (error) {
       if (!isHoldfastError(error)) throw error
       return `a directory of the host that it shows cannot be given another owner: ${error.message}`
+    if (!isRoot && spec.network === 'on' && !isTunOpenToAll()) return '/dev/net/tun is not open to every user; run `chmod 666 /dev/net/tun`'
     }
   }
+    if (!isRoot) return 'only root can give another owner to a directory of the host that it shows'
 
   return {
     kind,
-    ...(isServerRoot() ? { hostUsers: { problem: ownUserProblem } } : {}),
+    ...(isRoot || takesSubordinateIds ? { hostUsers: { problem: ownUserProblem } } : {}),
     probe,
     async check(spec, signal) {
       const { jail, probe: found } = await needUsable(signal)

@@ -3,7 +3,7 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Capabilities } from '../../backend.ts'
 import { isPlace, type CgroupLayout, type CgroupPlace } from './cgroup-layout.ts'
@@ -40,6 +40,11 @@ export function findNetwork(isRoot: boolean, searchPath?: string): JailHost['net
   if (!isAccessible('/dev/net/tun', mode))
     return { reason: '/dev/net/tun cannot be used; run `modprobe tun` and allow this user to read and write it' }
   return { program }
+}
+
+/** The network helper of a sandbox with subordinate users is one of them, so it has no right to the device but everybody's. */
+export function isTunOpenToAll(): boolean {
+  return ((statSync('/dev/net/tun', { throwIfNoEntry: false })?.mode ?? 0) & 0o006) === 0o006
 }
 
 export function jailCapabilities(host: JailHost): Capabilities {

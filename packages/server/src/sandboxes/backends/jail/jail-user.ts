@@ -1,5 +1,5 @@
 /**
- * Who is who in a jail when the server is root: the guest is an unprivileged user of the host that is root of its own user
+ * Who is who in a jail when the server has users to give, as root or over subordinate ids: the guest is an unprivileged user of the host that is root of its own user
  * namespace; commands are another one, so that they can neither signal nor trace the guest.
  */
 import type { HostUsers, PackedUsers } from '../../spec.ts'

@@ -68,7 +68,7 @@ describe.each(found)('$kind', ({ candidate, open }) => {
     expect(isAlive(helper)).toBe(true)
     process.kill(init.pid, 'SIGKILL')
     await inside.closed
-    await expect.poll(() => isAlive(helper), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isAlive(helper)).toBe(false)
   })
 
   test('a link planted where a mount point belongs is refused and not followed', async () => {

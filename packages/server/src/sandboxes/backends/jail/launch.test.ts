@@ -20,6 +20,7 @@ const PLAN: LaunchPlan = {
   ],
   openFiles: 256,
   networkProgram: '/usr/bin/slirp4netns',
+  subordinate: [],
   stagingFlags: ['--source-ro', '/usr'],
   jailFlags: ['--init-from', 'info-fd'],
   argv: ['/usr/bin/bwrap', '--help'],

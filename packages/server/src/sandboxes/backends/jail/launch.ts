@@ -13,6 +13,8 @@ export interface LaunchPlan {
   readonly openFiles: number
   /** Path of slirp4netns, or `null` for no network. */
   readonly networkProgram: string | null
+  /** Arguments that make the launcher root over subordinate ids first; none where it needs no other rights. */
+  readonly subordinate: readonly string[]
   /** Sources and where they are staged. */
   readonly stagingFlags: readonly string[]
   /** Which user and id map, and how the first process is found. */
@@ -36,7 +38,8 @@ export function launcherArguments(plan: LaunchPlan, serverPid: number): readonly
 
 /** Resolves once the guest inside speaks. What was started before a failure is for the caller to destroy. */
 export function launch(plan: LaunchPlan, signal?: AbortSignal): Promise<void> {
-  return runLauncher(plan.launcherPath, launcherArguments(plan, process.pid), signal)
+  const own = plan.subordinate.length === 0 ? [] : [...plan.subordinate, plan.launcherPath]
+  return runLauncher(plan.launcherPath, [...own, ...launcherArguments(plan, process.pid)], signal)
 }
 
 function cgroupFlags({ directory, files }: SandboxCgroup): readonly string[] {

@@ -14,6 +14,7 @@ export const COUNTED = {
   'all inotify instances of a user': 'inotify',
   'all message queues of a user': 'queues',
   'all descriptors in flight of a user': 'flight',
+  'all pipe pages of a user': 'pipes',
   'all terminals of the machine': 'terminals',
 } as const
 

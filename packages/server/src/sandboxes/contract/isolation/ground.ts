@@ -8,7 +8,7 @@
  */
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { sandboxUserOnHost } from '../../sandbox-user.ts'
+import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { Mount } from '../../spec.ts'
 import type { Inhabited, Laboratory, Wish } from '../laboratory.ts'
 import { openLaboratory } from '../laboratory.ts'
@@ -54,7 +54,8 @@ async function prepareIn(laboratory: Laboratory, elsewhere: string): Promise<Omi
   copyFileSync(join(attacks, 'attack'), join(attacks, 'attack-as-root'))
   if (process.getuid?.() === 0) chownSync(join(attacks, 'attack-as-root'), 0, 0)
   chmodSync(join(attacks, 'attack-as-root'), 0o6755)
-  const attackMount: Mount = { source: attacks, target: '/mnt/attacks', mode: 'ro' }
+  // All may read it. As a directory of the host it would keep sandboxes of a server that is not root from having users.
+  const attackMount: Mount = { source: attacks, target: '/mnt/attacks', mode: 'ro', ...(isServerRoot() ? {} : { isOwn: true }) }
 
   const readOnly = laboratory.hostDirectory('read-only')
   chmodSync(readOnly, 0o777)

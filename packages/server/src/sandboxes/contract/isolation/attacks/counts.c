@@ -30,6 +30,12 @@ static bool take_queue(void) {
   return mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, NULL) >= 0;
 }
 
+/* The kernel counts the pages that pipes may hold, and lets no pipe grow once the user has enough. */
+static bool take_pipe(void) {
+  int ends[2];
+  return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) >= 0;
+}
+
 /* One message, sent and never received: its descriptors are in flight. */
 static bool take_flight(void) {
   static int ends[2] = {-1, -1};
@@ -59,7 +65,7 @@ static bool take_flight(void) {
 static const struct {
   const char *name;
   bool (*take)(void);
-} KINDS[] = {{"inotify", take_inotify}, {"queues", take_queue}, {"flight", take_flight}, {"terminals", take_terminal}};
+} KINDS[] = {{"inotify", take_inotify}, {"queues", take_queue}, {"flight", take_flight}, {"pipes", take_pipe}, {"terminals", take_terminal}};
 
 static bool (*find(const char *name))(void) {
   for (size_t index = 0; index < sizeof KINDS / sizeof *KINDS; index++) {
