@@ -27,7 +27,7 @@ export interface SessionRecord {
   readonly ownerGroup: string | null
   readonly state: SessionState
   readonly pendingReason: 'create' | 'resume' | 'rebind' | null
-  readonly suspendReason: 'idle' | 'caller' | 'sandbox_lost' | 'server_stopped' | 'capacity' | null
+  readonly suspendReason: 'idle' | 'caller' | 'sandbox_lost' | 'server_stopped' | 'capacity' | 'tcp_limit' | null
   readonly closeReason: 'release' | 'cancel' | 'expire' | 'fail' | null
   /** What led to its end: a deadline's name, `caller`, or an error code. */
   readonly closeDetail: string | null

@@ -57,6 +57,12 @@ export interface HostUsersFacet {
   problem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null>
 }
 
+/** Bytes in the TCP and UDP buffers of a sandbox that the server killed for it, and the limit that it passed. */
+export interface TcpOverrun {
+  readonly heldBytes: number
+  readonly limitBytes: number
+}
+
 export interface SandboxBackend {
   readonly kind: BackendKind
   readonly freezer?: FreezerFacet
@@ -76,6 +82,8 @@ export interface SandboxBackend {
   list(signal?: AbortSignal): Promise<readonly SandboxStatus[]>
   /** Removes everything of that name. Safe to call twice, for one half made, and for one that never was. */
   destroy(name: string): Promise<void>
+  /** Whether this server killed it because its TCP buffers were far beyond their limit; `null` for any other end. */
+  overrunOf?(name: string): TcpOverrun | null
 }
 
 export interface SandboxStatus {

@@ -134,7 +134,7 @@ export class ReconnectingSandbox implements LiveSandbox {
         if (isHoldfastError(error, 'sandbox_gone') || isHoldfastError(error, 'guest_protocol_violated')) break
       }
     }
-    this.#endAsGone(`the sandbox ${this.name} is gone`, cause)
+    this.#endAsGone(isHoldfastError(cause, 'sandbox_gone') ? cause.message : `the sandbox ${this.name} is gone`, cause)
   }
 
   async #dial(): Promise<GuestLink> {

@@ -3,6 +3,7 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
+import type { TcpOverrun } from '../sandboxes/backend.ts'
 import type { Store, Transaction } from '../store/store.ts'
 import { endExecution, runningExecutions } from '../store/tables/executions.ts'
 import { sessionsInSandbox } from '../store/tables/sessions.ts'
@@ -14,14 +15,23 @@ import type { EventDraft, Step } from './lifecycle/step.ts'
 
 export type LoseSandbox = (sandboxId: string) => Promise<void>
 
-/** `keptSeq`: up to where the output of an execution is written down. */
-export function losing(store: Store, changes: Changes, keptSeq: (executionId: string) => Promise<number>): LoseSandbox {
+export interface LosingNeeds {
+  readonly store: Store
+  readonly changes: Changes
+  /** Up to where the output of an execution is written down. */
+  keptSeq(executionId: string): Promise<number>
+  /** What the sandbox held when the server killed it for that; `null` for any other end. */
+  overrunOf(sandboxId: string): Promise<TcpOverrun | null>
+}
+
+export function losing({ store, changes, keptSeq, overrunOf }: LosingNeeds): LoseSandbox {
   return async (sandboxId) => {
+    const overrun = await overrunOf(sandboxId)
     for (const session of await store.read((sql) => sessionsInSandbox(sql, sandboxId))) {
       const kept = new Map<string, number>()
       for (const { id } of await store.read((sql) => runningExecutions(sql, session.id))) kept.set(id, await keptSeq(id))
       await changes.change(session, { actor: SYSTEM, action: 'session.lose-sandbox' }, async (row, transaction, now) =>
-        withLostExecutions(loseSandbox(row, sandboxId, now), row, transaction, now, kept),
+        withLostExecutions(loseSandbox(row, sandboxId, now, overrun), row, transaction, now, kept),
       )
     }
   }

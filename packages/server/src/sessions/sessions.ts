@@ -10,6 +10,7 @@ import type { Sealing } from '../home/sealing.ts'
 import type { BackendKind, SandboxBackend } from '../sandboxes/backend.ts'
 import type { LiveOptions } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
+import { findSandbox } from '../store/tables/sandboxes.ts'
 import { closingSessions, hostedSessions } from '../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import { errorText } from '../telemetry/log.ts'
@@ -65,7 +66,7 @@ import { purge } from './purge.ts'
 import type { QuotaLimits, Quotas } from './quotas.ts'
 import { createReachingAgain } from './reaching-again.ts'
 import { createReadiness } from './readiness.ts'
-import { createReaper } from './reaper.ts'
+import { backendKind, createReaper } from './reaper.ts'
 import { createReconciler } from './reconciler.ts'
 import { recover } from './recovery.ts'
 import type { Recovered } from './recovery.ts'
@@ -174,7 +175,13 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const reads = sessionReads(store, denials)
   const changes = createChanges({ store, listeners, clock, onChanged: follow })
   const claiming = createClaiming({ store, changes, lease, clock, log })
-  const lose = losing(store, changes, (id) => keptSeqOf({ directory: outputDirectory, id }))
+  const lose = losing({
+    ...{ store, changes, keptSeq: (id) => keptSeqOf({ directory: outputDirectory, id }) },
+    async overrunOf(id) {
+      const row = await store.read((sql) => findSandbox(sql, id))
+      return row === null ? null : ((await needs.openBackend(backendKind(row.backend))).overrunOf?.(id) ?? null)
+    },
+  })
   const kept = createKeptStorage({
     ...{ store, serverId, clock, log, outputDirectory, defaults: needs.quotaDefaults },
     ...{ recordMs: times.recordMs, eventRetentionMs: needs.eventRetentionMs },

@@ -8,6 +8,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
+import type { TcpOverrun } from '../../sandboxes/backend.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { beginClosing, isDraining } from './closing.ts'
 import { noticeOf } from './notice.ts'
@@ -55,7 +56,7 @@ export function failToStart(
 }
 
 /** Lets go of the sandbox and keeps the workspace. Running work is in the way. */
-export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'sandbox_lost'>, now: number): Step {
+export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'sandbox_lost' | 'tcp_limit'>, now: number): Step {
   if (session.state === 'suspended') return unchanged(session)
   checkLive(session)
   if (reason !== 'server_stopped') checkNotHeld(session)
@@ -65,14 +66,16 @@ export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'san
   return letGo(session, reason, now, { type: 'session.suspended', reason })
 }
 
-/** Its sandbox is gone. What ran in it is marked as lost in the same transaction. */
-export function loseSandbox(session: SessionRow, sandboxId: string, now: number): Step {
+/** Its sandbox is gone; with an overrun, the server killed it. What ran in it is marked as lost in the same transaction. */
+export function loseSandbox(session: SessionRow, sandboxId: string, now: number, overrun: TcpOverrun | null = null): Step {
   const isServed = session.state === 'idle' || session.state === 'active'
   if (session.sandboxId !== sandboxId) return unchanged(session)
   // Work that it waited for will not end any more.
   if (isDraining(session, now)) return step(session, { running: 0 })
   if (!isServed) return unchanged(session)
-  return letGo({ ...session, running: 0 }, 'sandbox_lost', now, { type: 'session.suspended', reason: 'sandbox_lost' })
+  if (overrun === null) return letGo({ ...session, running: 0 }, 'sandbox_lost', now, { type: 'session.suspended', reason: 'sandbox_lost' })
+  const data = { held_bytes: overrun.heldBytes, limit_bytes: overrun.limitBytes }
+  return letGo({ ...session, running: 0 }, 'tcp_limit', now, { type: 'session.suspended', reason: 'tcp_limit', data })
 }
 
 /** Asks for a sandbox again, with the one that placement found for it. */
@@ -80,7 +83,7 @@ export function resume(session: SessionRow, place: { readonly sandboxId: string;
   if (session.state === 'pending' || session.state === 'idle' || session.state === 'active') return unchanged(session)
   checkLive(session)
   checkNotHeld(session)
-  const isRebind = session.suspendReason === 'sandbox_lost'
+  const isRebind = session.suspendReason === 'sandbox_lost' || session.suspendReason === 'tcp_limit'
   return step(
     session,
     { state: 'pending', pendingReason: isRebind ? 'rebind' : 'resume', ...place, activityAt: now },

@@ -11,6 +11,7 @@ const REASONS: Readonly<Record<SuspendReason, string>> = {
   sandbox_lost: 'the previous one stopped unexpectedly',
   server_stopped: 'the server was restarted',
   capacity: 'the previous one was idle and was suspended because all places of this server were taken (sessions.max)',
+  tcp_limit: 'the previous one was killed because its TCP sockets held more than their limit, a quarter of limits.memory, allows',
 }
 
 const FILES: Readonly<Record<WorkspaceVerdict, string>> = {

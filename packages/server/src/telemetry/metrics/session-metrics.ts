@@ -62,7 +62,7 @@ export function sessionMetrics(registry: Registry): SessionObserver {
     sessionClosed: closed,
     sessionSuspended(reason) {
       suspended(reason)
-      if (reason === 'sandbox_lost') lost.inc()
+      if (reason === 'sandbox_lost' || reason === 'tcp_limit') lost.inc()
     },
     sessionResumed: () => resumed.inc(),
     placeRefused: () => refused.inc(),

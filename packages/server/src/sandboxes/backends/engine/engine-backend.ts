@@ -15,7 +15,9 @@ import { assertPackedSource } from '../../packed-directory.ts'
 import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
+import { identify } from '../jail/process-identity.ts'
 import { hideProcesses, limitTerminals } from '../launcher.ts'
+import { createTcpWatch } from '../tcp-watch.ts'
 import { packedMount, type ContainerWish, type EngineTraits } from './container-plan.ts'
 import { removeContainer } from './container-removal.ts'
 import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
@@ -25,7 +27,7 @@ import { explained, isAbsent } from './engine-refusal.ts'
 import { dialGuest, waitForGuest } from './guest-socket.ts'
 import { assertMounted, identifyMounts, swappable, type IdentifiedMount } from './mount-sources.ts'
 import { sandboxDirectories } from './sandbox-directory.ts'
-import { countsTcpApart, limitTcpBuffers } from './tcp-limit.ts'
+import { countsTcpApart, limitTcpBuffers, memoryCgroup, type RunningContainer } from './tcp-limit.ts'
 
 /** What Docker and Podman each bring: a way to their engine, and what they found out about it. */
 export interface Engine {
@@ -60,7 +62,8 @@ export type PullPolicy = 'missing' | 'never' | ((reference: string) => boolean)
 
 /** An engine under load takes seconds; one that takes longer is broken. */
 const CALL_TIMEOUT_MS = 120_000
-const PROBE_TIMEOUT_MS = 10_000
+/** The caller of a probe decides how long it waits; this bounds the engine that never answers. */
+const PROBE_TIMEOUT_MS = 60_000
 const FREEZE_ATTEMPTS = 3
 /** The guest is root of its container, which is root of the host where packing can be done. */
 const GUEST_GROUP = 0
@@ -69,6 +72,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
   const { kind } = engine
   const directories = sandboxDirectories(kind, needs)
   const containerName = (name: string): string => containerNameOf(needs.serverId, name)
+  const tcpWatch = createTcpWatch(needs)
   let knownFacts: Promise<EngineFacts> | null = null
   let isTmpfsAlwaysRoots = false
 
@@ -205,7 +209,15 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     }
     if (await isGuest(firstPid, needs.guestPath)) await limitTerminals(needs.launcherPath, firstPid, signal)
     const { memoryBytes } = spec.limits
-    if (container !== null && memoryBytes !== null && (await countsTcpApart())) await limitTcpBuffers(container, memoryBytes)
+    if (container === null || memoryBytes === null || !(await countsTcpApart())) return
+    await limitTcpBuffers(container, memoryBytes)
+    await watch(name, container)
+  }
+
+  async function watch(name: string, container: RunningContainer): Promise<void> {
+    const [first] = identify(container.State.Pid)
+    const cgroup = await memoryCgroup(container)
+    if (first !== undefined && cgroup !== null) tcpWatch.add(name, first, [cgroup])
   }
 
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
@@ -289,10 +301,10 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       assertSandboxName(name)
       const container = await ask((client, deadline) => client.inspectContainer(containerName(name), deadline), signal)
       const isOurs = container?.Config.Labels?.[SERVER_LABEL] === needs.serverId
-      if (!isOurs || container.State.Running !== true)
-        throw new HoldfastError('sandbox_gone', `there is no running sandbox ${name} on ${kind}`, { name })
+      if (!isOurs || container.State.Running !== true) throw tcpWatch.goneError(name)
       // A server that was killed may have left it paused.
       if (container.State.Paused === true) await freezer.thaw(name)
+      await watch(name, container)
       return sandbox(name)
     },
 
@@ -309,10 +321,12 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
 
     async destroy(name) {
       assertSandboxName(name)
+      tcpWatch.remove(name)
       await ask((client) => removeContainer(client, containerName(name)), undefined)
       await directories.remove(name)
     },
 
+    overrunOf: (name) => tcpWatch.overrunOf(name),
     close: () => engine.close(),
   }
 }

@@ -15,6 +15,7 @@ import { isServerRoot } from '../../sandbox-user.ts'
 import { findSubordinateIds } from '../../subordinate-ids.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { tryOwnerMap } from '../launcher.ts'
+import { createTcpWatch } from '../tcp-watch.ts'
 import { sandboxCgroups } from './cgroup-limits.ts'
 import { freezeCgroups, thawCgroups } from './cgroup-freezer.ts'
 import { createCgroupParents } from './cgroup-parents.ts'
@@ -22,8 +23,8 @@ import { removeCgroups } from './cgroup-removal.ts'
 import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
 import { filesystemView, type ViewEntry } from './filesystem-view.ts'
-import type { JailHost } from './jail-host.ts'
 import { isTunOpenToAll } from './jail-host.ts'
+import type { JailHost } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
 import { openFilesCeiling, openFilesObstacle } from './open-files-ceiling.ts'
@@ -52,19 +53,20 @@ export function jailBackend(
   kind: BackendKind,
   needs: BackendNeeds,
   probeJail: (signal?: AbortSignal) => Promise<JailProbe>,
-): SandboxBackend {
   { takesSubordinateIds = false } = {},
-  const parents = createCgroupParents()
+): SandboxBackend {
   const isRoot = isServerRoot()
+  const parents = createCgroupParents()
   const mostOpenFiles = openFilesCeiling()
   const strays = strayCgroups(needs.serverId)
+  const tcpWatch = createTcpWatch(needs)
   const etcDirectories = new Map<string, Promise<EtcDirectory>>()
   const beingMade = new Map<string, Promise<void>>()
   let usable: { readonly jail: UsableJail; readonly probe: Extract<Probe, { available: true }> } | null = null
   let swept: Promise<void> | null = null
+  let subordinate: ReturnType<typeof findSubordinateIds> | null = null
 
   async function probe(signal?: AbortSignal): Promise<Probe> {
-  let subordinate: ReturnType<typeof findSubordinateIds> | null = null
     const obstacle = openFilesObstacle()
     if (obstacle !== null) return { available: false, ...obstacle }
     const result = await probeJail(signal)
@@ -95,7 +97,13 @@ export function jailBackend(
     return state !== null && state.record.kind === kind && state.record.serverId === needs.serverId ? state : null
   }
 
+  function watch(name: string, state: SandboxState | null): void {
+    const first = state?.processes.find(({ role }) => role === 'init')
+    if (first !== undefined) tcpWatch.add(name, first, state?.record.cgroups ?? [])
+  }
+
   async function destroy(name: string): Promise<void> {
+    tcpWatch.remove(name)
     const state = await ownState(name)
     if (state === null) {
       if ((await readState(needs.stateDir, name)) !== null) return
@@ -103,6 +111,15 @@ export function jailBackend(
     }
     await destroySandbox(needs.stateDir, name, state)
     parents.release(state?.record.cgroups ?? [])
+  }
+
+  /** What the launcher needs to be root over the users of the spec; nothing where it is root, or the spec has none. */
+  async function subordinateArguments({ users }: SandboxSpec): Promise<readonly string[]> {
+    if (isRoot || users === undefined) return []
+    const found = await (subordinate ??= findSubordinateIds(needs))
+    if ('problem' in found)
+      throw new HoldfastError('capability_unsupported', `${kind} has no users to give: ${found.problem}; ${found.fix}`, { kind })
+    return found.argumentsFor('enter')
   }
 
   async function start(name: string, spec: SandboxSpec, signal?: AbortSignal): Promise<void> {
@@ -113,15 +130,6 @@ export function jailBackend(
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers, spec.refusesReserving)
     const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
-  /** What the launcher needs to be root over the users of the spec; nothing where it is root, or the spec has none. */
-  async function subordinateArguments({ users }: SandboxSpec): Promise<readonly string[]> {
-    if (isRoot || users === undefined) return []
-    const found = await (subordinate ??= findSubordinateIds(needs))
-    if ('problem' in found)
-      throw new HoldfastError('capability_unsupported', `${kind} has no users to give: ${found.problem}; ${found.fix}`, { kind })
-    return found.argumentsFor('enter')
-  }
-
     const ownRights = await subordinateArguments(spec)
     // With users the launcher stages the mounts, and looks for itself; the server may not even look into them.
     if (spec.users === undefined) await refusePlantedLinks(spec.mounts)
@@ -135,6 +143,7 @@ export function jailBackend(
           {
             ...{ launcherPath: needs.launcherPath, stateDirectory, cgroups, networkProgram },
             openFiles: spec.limits.openFiles,
+            subordinate: ownRights,
             ...rendered,
           },
           signal,
@@ -143,24 +152,23 @@ export function jailBackend(
     } catch (error) {
       await destroy(name)
       throw error
-            subordinate: ownRights,
     }
   }
 
   /** A file system that takes no owner map cannot show its files as those of another user. */
   async function ownUserProblem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null> {
+    if (!isRoot && spec.network === 'on' && !isTunOpenToAll()) return '/dev/net/tun is not open to every user; run `chmod 666 /dev/net/tun`'
     const sources = spec.mounts.filter(({ isOwn }) => isOwn !== true).map(({ source }) => source)
     if (sources.length === 0) return null
+    if (!isRoot) return 'only root can give another owner to a directory of the host that it shows'
     try {
       await tryOwnerMap(needs.launcherPath, sources, signal)
       return null
     } catch (error) {
       if (!isHoldfastError(error)) throw error
       return `a directory of the host that it shows cannot be given another owner: ${error.message}`
-    if (!isRoot && spec.network === 'on' && !isTunOpenToAll()) return '/dev/net/tun is not open to every user; run `chmod 666 /dev/net/tun`'
     }
   }
-    if (!isRoot) return 'only root can give another owner to a directory of the host that it shows'
 
   return {
     kind,
@@ -181,11 +189,13 @@ export function jailBackend(
       } finally {
         if (beingMade.get(name) === starting) beingMade.delete(name)
       }
+      watch(name, await ownState(name))
       return sandboxOf(kind, needs.stateDir, name)
     },
     async attach(name) {
       const state = await ownState(name)
-      if (state === null || !isRunning(state)) throw new HoldfastError('sandbox_gone', `the sandbox ${name} is not running`, { name })
+      if (state === null || !isRunning(state)) throw tcpWatch.goneError(name)
+      watch(name, state)
       // A server that was killed may have left it frozen.
       await thawCgroups(state.record.cgroups)
       return sandboxOf(kind, needs.stateDir, name)
@@ -206,6 +216,7 @@ export function jailBackend(
       await beingMade.get(name)?.catch(() => undefined)
       await destroy(name)
     },
+    overrunOf: (name) => tcpWatch.overrunOf(name),
   }
 }
 

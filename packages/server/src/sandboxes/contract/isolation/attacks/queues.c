@@ -16,14 +16,17 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
 #endif
 
-/* Each process may hold this many sockets before its child goes on; the findings needed two to five. */
-enum { PROCESSES = 4, SOCKETS = 960 };
+/* Each process may hold this many sockets before its child goes on; the findings needed two to five processes. */
+enum { PROCESSES = 4, MANY_PROCESSES = 14, SOCKETS = 960 };
+/* A pace below what any machine can do: how much is queued before the server notices must not depend on its speed. */
+enum { SOCKETS_BETWEEN_PAUSES = 32, PAUSE_NS = 10 * 1000 * 1000 };
 
 static char block[1 << 16];
 
@@ -134,22 +137,21 @@ static const struct {
     {"pipes", fill_pipe},
 };
 
-/* fill-queues KIND LIMIT_BYTES: until the kernel gives no more; broken when it holds more than the limit. */
-static int fill_queues(int count, char **arguments) {
-  (void)count;
-  uint64_t limit = strtoull(arguments[1], NULL, 10);
+/* Until the kernel gives no more; broken when it holds more than the limit. */
+static int fill_until_refused(const char *name, uint64_t limit, int processes, int is_paced) {
   size_t kind = 0;
-  while (kind < sizeof KINDS / sizeof *KINDS && strcmp(KINDS[kind].name, arguments[0]) != 0) kind++;
-  if (kind == sizeof KINDS / sizeof *KINDS) return unable("no queue is named %s", arguments[0]);
+  while (kind < sizeof KINDS / sizeof *KINDS && strcmp(KINDS[kind].name, name) != 0) kind++;
+  if (kind == sizeof KINDS / sizeof *KINDS) return unable("no queue is named %s", name);
   uint64_t held_bytes = 0;
   int first = dup(STDOUT_FILENO), reason = 0;
-  for (int process = 0; process < PROCESSES; process++) {
+  for (int process = 0; process < processes; process++) {
     for (int sockets = 0; sockets < SOCKETS;) {
       int made = KINDS[kind].fill(&held_bytes);
       reason = errno;
       if (held_bytes > limit) return broken("%llu bytes are queued", (unsigned long long)held_bytes);
       if (made < 0) break;
       sockets += made;
+      if (is_paced && sockets % SOCKETS_BETWEEN_PAUSES == 0) nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
     /* The child goes on; this process keeps what it has until the child has ended. */
     fflush(stdout);
@@ -165,7 +167,20 @@ static int fill_queues(int count, char **arguments) {
   return held("%llu bytes are queued, then: %s", (unsigned long long)held_bytes, strerror(reason));
 }
 
+/* fill-queues KIND LIMIT_BYTES */
+static int fill_queues(int count, char **arguments) {
+  (void)count;
+  return fill_until_refused(arguments[0], strtoull(arguments[1], NULL, 10), PROCESSES, 0);
+}
+
+/* fill-many-connections LIMIT_BYTES: TCP connections with 13,440 sockets. */
+static int fill_many_connections(int count, char **arguments) {
+  (void)count;
+  return fill_until_refused("TCP connections", strtoull(arguments[0], NULL, 10), MANY_PROCESSES, 1);
+}
+
 const struct attack QUEUE_ATTACKS[] = {
     {"fill-queues", fill_queues, 2},
+    {"fill-many-connections", fill_many_connections, 1},
     {NULL, NULL, 0},
 };
