@@ -1,8 +1,9 @@
 /**
- * `npm run test:long -- in-flight`: one member sends all that one caller can, at once; a neighbour must not notice.
+ * `npm run test:long -- in-flight`: members send all that they can, together; a neighbour must not notice.
  *
  * Forty open MCP calls of 15 MB to a server that never answers, 200 REST tool calls of 2 MB, bodies of 150,000 fields, 2,000 connections with half a
- * header. Meanwhile a neighbour runs commands and asks `/healthz`. The figures depend on the machine: on a busy one compare them with those before.
+ * header. Meanwhile a neighbour runs commands and asks `/healthz`, and the server says how
+ * long its event loop was held up. The figures depend on the machine: on a busy one compare them with those before.
  * `HOLDFAST_IN_FLIGHT_SECONDS` (20) chooses how long each phase is; `--report` prints figures that are too high without failing.
  */
 import { spawn } from 'node:child_process'
@@ -20,6 +21,7 @@ const SECONDS = Number(process.env['HOLDFAST_IN_FLIGHT_SECONDS'] ?? 20)
 const MIB = 1024 * 1024
 const EXEC_P99_MS = 1_000
 const HEALTH_P99_MS = 100
+const LOOP_MS = 50
 const MEMORY_BYTES = 1024 * MIB
 /** What the memory may be above what it was, once the member has left. */
 const KEPT_BYTES = 256 * MIB
@@ -66,10 +68,14 @@ async function watched(ask: () => Promise<Response>, over: AbortSignal, pauseMs:
   return { count: times.length, refused, p50: at(0.5), p99: at(0.99) }
 }
 
+/** How long the server's event loop was held up, at most in each second. */
+const loopDelays: number[] = []
+
 interface Phase {
   readonly exec: Figures
   readonly health: Figures
   readonly mostBytes: number
+  readonly loopMs: number
 }
 
 function client({ port }: ServerProcess, key: string) {
@@ -85,6 +91,7 @@ function client({ port }: ServerProcess, key: string) {
 async function phase(server: ServerProcess, neighbour: ReturnType<typeof client>, name: string): Promise<Phase> {
   const over = AbortSignal.timeout(SECONDS * 1000)
   let mostBytes = 0
+  loopDelays.length = 0
   const sampling = setInterval(() => (mostBytes = Math.max(mostBytes, residentBytes(server.pid))), 100)
   const [exec, health] = await Promise.all([
     watched(() => neighbour('POST', '/v1/exec', { session: 'mine', command: 'true' }), over, 20),
@@ -92,11 +99,13 @@ async function phase(server: ServerProcess, neighbour: ReturnType<typeof client>
   ])
   clearInterval(sampling)
   const shown = ({ count, refused, p50, p99 }: Figures) => `${count} times, ${refused} refused, p50 ${p50} ms, p99 ${p99} ms`
+  const loopMs = Math.max(...loopDelays)
   const load = loadavg().map((one) => one.toFixed(1))
   say(
-    `${name}: exec ${shown(exec)}; /healthz ${shown(health)}; memory ${Math.round(mostBytes / MIB)} MiB; load of the machine ${load.join(' ')}`,
+    `${name}: exec ${shown(exec)}; /healthz ${shown(health)}; memory ${Math.round(mostBytes / MIB)} MiB; ` +
+      `event loop held up for at most ${loopMs} ms, by second ${loopDelays.join(' ')}; load of the machine ${load.join(' ')}`,
   )
-  return { exec, health, mostBytes }
+  return { exec, health, mostBytes, loopMs }
 }
 
 async function memberOf(server: ServerProcess, subject: string): Promise<string> {
@@ -109,17 +118,19 @@ async function measure(server: ServerProcess): Promise<readonly string[]> {
   const config = { command: 'python3', args: ['-c', MUTE_SERVER] }
   const put = await admin('PUT', '/v1/mcp/servers/mute', config)
   if (!put.ok) throw new Error(`the MCP server was refused: ${await put.text()}`)
-  const [mallory, nina] = [await memberOf(server, 'mallory'), await memberOf(server, 'nina')]
-  const neighbour = client(server, nina)
+  const attackers = [await memberOf(server, 'mallory'), await memberOf(server, 'marvin'), await memberOf(server, 'morgan')] as const
+  const neighbour = client(server, await memberOf(server, 'nina'))
   await (await neighbour('POST', '/v1/exec', { session: 'mine', command: 'true' })).text()
-  const started = await client(server, mallory)('POST', '/v1/mcp/servers/mute/start', { session: 'attack' })
-  if (!started.ok) throw new Error(`the MCP server did not start: ${await started.text()}`)
-  await started.text()
+  for (const key of attackers) {
+    const started = await client(server, key)('POST', '/v1/mcp/servers/mute/start', { session: 'attack' })
+    if (!started.ok) throw new Error(`the MCP server did not start: ${await started.text()}`)
+    await started.text()
+  }
 
   const before = await phase(server, neighbour, 'before')
   const attacker = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', `${import.meta.dirname}/member.ts`, `${server.port}`, mallory],
+    ['--disable-warning=ExperimentalWarning', `${import.meta.dirname}/members.ts`, `${server.port}`, ...attackers],
     {
       stdio: ['pipe', 'inherit', 'inherit'],
     },
@@ -133,6 +144,7 @@ async function measure(server: ServerProcess): Promise<readonly string[]> {
   demand(during.exec.p99 <= EXEC_P99_MS, `the neighbour's exec took ${during.exec.p99} ms at p99`)
   demand(during.health.p99 <= HEALTH_P99_MS, `/healthz took ${during.health.p99} ms at p99`)
   demand(during.exec.refused + during.health.refused === 0, 'somebody else was refused')
+  demand(during.loopMs <= LOOP_MS, `the event loop was held up for ${during.loopMs} ms`)
   demand(during.mostBytes < MEMORY_BYTES, `the server had ${Math.round(during.mostBytes / MIB)} MiB`)
   const bound = before.mostBytes + KEPT_BYTES
   for (const end = Date.now() + SETTLE_MS; Date.now() < end && residentBytes(server.pid) > bound;) await delay(500)
@@ -147,7 +159,12 @@ const directory = await createRunDirectory()
 try {
   const [under] = await prepareMachine(directory, ['bubblewrap'])
   if (under === undefined || under.skipReason !== null) throw new Error(under?.skipReason ?? 'there is no bubblewrap')
-  const complaints = await withServer({ under, needs: { stateDir: directory } }, {}, measure)
+  const settings = { NODE_OPTIONS: `--import=${import.meta.dirname}/loop-delay.ts` }
+  const onLog = (line: string) => {
+    const held = /^event loop held up for (\d+) ms$/.exec(line)
+    if (held !== null) loopDelays.push(Number(held[1]))
+  }
+  const complaints = await withServer({ under, needs: { stateDir: directory } }, { settings, onLog }, measure)
   for (const complaint of complaints) say(`✗ ${complaint}`)
   if (complaints.length > 0 && !process.argv.includes('--report')) process.exitCode = 1
 } catch (error) {

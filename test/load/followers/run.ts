@@ -54,13 +54,18 @@ async function measure(server: ServerProcess): Promise<boolean> {
   let isGood = true
   for (const [what, pathOf] of [
     ['all events of their tenant', () => '/v1/events?after=now'],
-    ['one working session', ({ session }: Tenant) => `/v1/sessions/${session}/events`],
+    ['one working session', ({ session }: Tenant, after: number) => `/v1/sessions/${session}/events?after=${after}`],
   ] as const) {
     const alone = await medianOfCommands(server, tenants)
+    // To send 1,500 followers what happened before would be another measurement.
+    const seqsOpened = await lastSeqs(server, tenants)
     const followers = Array.from({ length: FOLLOWERS }, (_, index) => {
       const tenant = tenants[index % TENANTS]
       if (tenant === undefined) throw new Error('there is no tenant')
-      return { key: tenant.keys[Math.floor(index / TENANTS) % KEYS_PER_TENANT] ?? '', path: pathOf(tenant) }
+      return {
+        key: tenant.keys[Math.floor(index / TENANTS) % KEYS_PER_TENANT] ?? '',
+        path: pathOf(tenant, seqsOpened[index % TENANTS] ?? 0),
+      }
     })
     const child = await openFollowers({ port: server.port, followers })
     try {

@@ -1,21 +1,33 @@
 /**
- * The member who sends all that one caller can, in a process of its own: arguments are the port and the key; it leaves at the end of its stdin.
+ * The members who send all that they can, each of one kind, in a process of their own: arguments are the port and a key for each; they leave at the
+ * end of stdin.
  */
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const [port = '', key = ''] = process.argv.slice(2)
+const [port = '', mcpKey = '', restKey = '', fieldsKey = ''] = process.argv.slice(2)
 const MB = 1_000_000
 const HALF_OPEN = 2_000
 const leaving = new AbortController()
 const statuses = new Map<string, number>()
 const count = (what: string) => void statuses.set(what, (statuses.get(what) ?? 0) + 1)
 
+// Callers have processors of their own; here they would take the server's.
+setPriority(constants.priority.PRIORITY_LOW)
 process.stdin.resume()
 process.stdin.on('end', () => leaving.abort())
 
-async function send(what: string, path: string, body: Buffer, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+interface Sent {
+  readonly what: string
+  readonly key: string
+  readonly path: string
+  readonly body: Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+async function send({ what, key, path, body, headers = {} }: Sent): Promise<Response | null> {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
@@ -39,13 +51,14 @@ const fields = (many: number) => Buffer.from(`{${Array.from({ length: many }, (_
 async function mcpCalls(): Promise<void> {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'member', version: '1' } }
   const path = '/mcp/mute?session=attack'
-  const begun = await send('initialize', path, Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })))
+  const initialize = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
+  const begun = await send({ what: 'initialize', key: mcpKey, path, body: initialize })
   const session = { 'mcp-session-id': begun?.headers.get('mcp-session-id') ?? '' }
   const text = heavy(15 * MB)
   const call = async (id: number) => {
     const body = Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"wait","arguments":${text}}}`)
     while (!leaving.signal.aborted) {
-      await send('MCP call of 15 MB', path, body, session)
+      await send({ what: 'MCP call of 15 MB', key: mcpKey, path, body, headers: session })
       await delay(1_000)
     }
   }
@@ -56,7 +69,7 @@ async function restCalls(): Promise<void> {
   const body = Buffer.from(`{"session":"attack","arguments":{"text":"${'x'.repeat(1.9 * MB)}","list":[${'1,'.repeat(40_000)}1]}}`)
   const call = async () => {
     while (!leaving.signal.aborted) {
-      await send('REST tool call of 2 MB', '/v1/mcp/servers/mute/tools/wait', body)
+      await send({ what: 'REST tool call of 2 MB', key: restKey, path: '/v1/mcp/servers/mute/tools/wait', body })
       await delay(1_000)
     }
   }
@@ -65,7 +78,7 @@ async function restCalls(): Promise<void> {
 
 async function manyFields(): Promise<void> {
   const bodies = [fields(150_000), Buffer.from(`{"session":"attack","command":"true","env":${fields(150_000).toString()}}`)]
-  while (!leaving.signal.aborted) for (const body of bodies) await send('150,000 fields', '/v1/exec', body)
+  while (!leaving.signal.aborted) for (const body of bodies) await send({ what: '150,000 fields', key: fieldsKey, path: '/v1/exec', body })
 }
 
 async function halfOpen(): Promise<void> {
