@@ -23,7 +23,7 @@ import { expectedBytes } from './numbered-lines.ts'
 import { openBackend } from './open-backend.ts'
 import type { Deed, VictimPlan } from './victim.ts'
 
-const KILLS = Number(process.env.HOLDFAST_CHAOS_KILLS ?? 10)
+const KILLS = Number(process.env.HOLDFAST_CHAOS_KILLS ?? 5)
 const SANDBOXES_PER_LIFE = 3
 const SEED = process.env.HOLDFAST_CHAOS_SEED ?? 'holdfast'
 const VICTIM = fileURLToPath(new URL('victim.ts', import.meta.url))
@@ -106,7 +106,7 @@ function describeKills(under: BackendUnderTest): void {
     expect((await opened?.close()) ?? [], 'left behind').toEqual([])
   })
 
-  test.for(Array.from({ length: KILLS }, (_, kill) => kill + 1))('kill %i', { timeout: 60_000 }, async () => {
+  test.for(Array.from({ length: KILLS }, (_, kill) => kill + 1))('kill %i', async () => {
     const names = Array.from({ length: SANDBOXES_PER_LIFE }, () => laboratory.newName())
     const plan = { under, needs: laboratory.needs, spec: laboratory.spec(), names }
     // From "nothing has begun" to "everything runs and one is being removed", whatever this machine's speed.
@@ -127,7 +127,7 @@ function describeKills(under: BackendUnderTest): void {
     // Everything that was ever begun is either listed or never was; destroying by the list must clear it all.
     await Promise.all(listed.map(({ name }) => successor.destroy(name)))
     expect(await successor.list()).toEqual([])
-    await expect.poll(() => tracesWithoutBystander(), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => tracesWithoutBystander()).toEqual([])
     await bystander.inside.ping()
     expect(await stranger.list()).toEqual([{ name: bystander.name, running: true }])
   })

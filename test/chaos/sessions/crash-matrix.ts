@@ -1,8 +1,8 @@
 /**
- * Every operation, cut short by `kill -9` at each of its steps: one test per operation on one backend and one store.
+ * Every operation, cut short by `kill -9` at some of its steps: one test per operation on one backend and one store.
  *
- * `HOLDFAST_CHAOS_STEPS` says how many steps of each operation are tried where a suite takes only a sample (`all`, or a number), and
- * `HOLDFAST_CHAOS_SEED` which. `HOLDFAST_CHAOS_OPERATIONS` names some of the operations, separated by commas; `HOLDFAST_CHAOS_VERBOSE`
+ * `HOLDFAST_CHAOS_STEPS` says how many steps of each operation are tried (`all`, or a number), and `HOLDFAST_CHAOS_SEED` which;
+ * `npm run test:long -- crashes` tries all of them. `HOLDFAST_CHAOS_OPERATIONS` names some of the operations, separated by commas; `HOLDFAST_CHAOS_VERBOSE`
  * shows their steps.
  */
 import { expect, test } from 'vitest'
@@ -17,10 +17,9 @@ import { liveOn } from './next-life.ts'
 import type { Facts } from './operation.ts'
 
 const AT_ONCE = 3
-/** Of operations with many steps. */
-const LONG_SAMPLE = 6
-/** Where sandboxes are slow. */
-const SHORT_SAMPLE = 2
+/** Steps of each operation in `npm test`; fewer where sandboxes are slow. */
+const SAMPLE = 2
+const SHORT_SAMPLE = 1
 const ASKED = process.env['HOLDFAST_CHAOS_STEPS']
 const IS_VERBOSE = process.env['HOLDFAST_CHAOS_VERBOSE'] !== undefined
 const SEED = process.env['HOLDFAST_CHAOS_SEED'] ?? 'holdfast'
@@ -31,11 +30,8 @@ export interface Matrix {
   databases(): Databases
   /** The program of the server that dies. */
   victim(): string
-  /**
-   * `steps`: every one, of the operations that are not long. `lasting`: of these, the ones after something lasting was done, which leaves
-   * out the ends just before a commit. `odd`, `even`: a few steps of every second operation, from the first or the second on.
-   */
-  readonly coverage: 'steps' | 'lasting' | 'odd' | 'even'
+  /** `odd`, `even`: two suites share the operations, where sandboxes are slow. */
+  readonly operations: 'all' | 'odd' | 'even'
   /** Whether servers can share the store. */
   readonly isShared: boolean
 }
@@ -53,14 +49,10 @@ export function crashMatrix(matrix: Matrix): void {
   }
 }
 
-function isTried({ isShared, coverage }: Matrix, name: string, index: number): boolean {
+function isTried({ isShared, operations }: Matrix, name: string, index: number): boolean {
   if (operationOf(name).isShared === true && !isShared) return false
   if (WANTED.length > 0) return WANTED.includes(name)
-  return ASKED !== undefined || isWhole(coverage) || index % 2 === (coverage === 'odd' ? 0 : 1)
-}
-
-function isWhole(coverage: Matrix['coverage']): boolean {
-  return coverage === 'steps' || coverage === 'lasting'
+  return ASKED !== undefined || operations === 'all' || index % 2 === (operations === 'odd' ? 0 : 1)
 }
 
 async function killAtEach(matrix: Matrix, name: string, steps: readonly string[]): Promise<readonly string[]> {
@@ -83,14 +75,12 @@ async function killAtEach(matrix: Matrix, name: string, steps: readonly string[]
   return failures
 }
 
-/** Numbers of the steps to die at. */
-function chosenSteps({ coverage }: Matrix, name: string, steps: readonly string[]): number[] {
-  const all = steps.map((step, index) => ({ step, number: index + 1 }))
-  if (ASKED === 'all') return all.map(({ number }) => number)
-  const rest = all.filter(({ step }) => coverage !== 'lasting' || !step.startsWith('before ')).map(({ number }) => number)
-  if (isWhole(coverage) && operationOf(name).isLong !== true) return rest
-  const size = ASKED === undefined ? (isWhole(coverage) ? LONG_SAMPLE : SHORT_SAMPLE) : Number(ASKED)
-  const random = seededRandom(`${SEED} ${name}`)
+/** Numbers of the steps to die at: other ones on each store. */
+function chosenSteps({ isShared, operations }: Matrix, name: string, steps: readonly string[]): number[] {
+  const rest = steps.map((_, index) => index + 1)
+  if (ASKED === 'all') return rest
+  const size = ASKED === undefined ? (operations === 'all' ? SAMPLE : SHORT_SAMPLE) : Number(ASKED)
+  const random = seededRandom(`${SEED} ${isShared} ${name}`)
   while (rest.length > size) rest.splice(Math.floor(random() * rest.length), 1)
   return rest
 }

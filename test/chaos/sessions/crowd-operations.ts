@@ -59,7 +59,6 @@ async function allowPacking({ plane }: ServerLife): Promise<void> {
 
 export const CROWD_OPERATIONS = {
   'five at once': {
-    isLong: true,
     async prepare(life, say) {
       const keys = ['busy', 'doomed', 'drained', 'paused']
       const [busy = '', doomed = '', drained = '', paused = ''] = (await Promise.all(keys.map((key) => readySession(life, key)))).map(
@@ -88,7 +87,6 @@ export const CROWD_OPERATIONS = {
   restart: {
     after: { operation: 'five at once', killAt: 11, homeName: 'home' },
     countsRecovery: true,
-    isLong: true,
     async act(life) {
       await settle(life, null)
     },
@@ -112,7 +110,6 @@ export const CROWD_OPERATIONS = {
   'take over': {
     after: { operation: 'left to another server', killAt: null, homeName: 'first' },
     isShared: true,
-    isLong: true,
     homeName: 'second',
     async prepare(life, say) {
       life.wait(DAY_MS)

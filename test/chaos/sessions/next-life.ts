@@ -12,9 +12,9 @@ import type { Ground, ServerLife } from './server-life.ts'
 import { settle } from './settle.ts'
 import type { Awaited } from './settle.ts'
 import { tracesOf } from './traces.ts'
+import { PATIENCE_MS } from '../../servers/patience.ts'
 
 const TEN_YEARS_MS = 315_360_000_000
-const PATIENCE_MS = 10_000
 const POLL_MS = 20
 
 export interface NextLife {

@@ -17,8 +17,6 @@ export interface Operation {
   readonly isShared?: boolean
   /** Only there to come before another one. */
   readonly isOnlyBefore?: boolean
-  /** Has so many steps that only some are tried, unless all are asked for. */
-  readonly isLong?: boolean
   /** Steps count from the opening of the sessions on. */
   readonly countsRecovery?: boolean
   /** Before the first step that counts. */

@@ -1,4 +1,4 @@
-/** Sessions survive the death of their server after each lasting step: PostgreSQL, Bubblewrap. */
+/** Sessions survive the death of their server at any step: PostgreSQL, Bubblewrap. */
 import { sessionsSurvive } from './sessions-suite.ts'
 
-await sessionsSurvive('bubblewrap', 'PostgreSQL', 'lasting')
+await sessionsSurvive('bubblewrap', 'PostgreSQL', 'all')

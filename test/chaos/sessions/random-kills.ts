@@ -17,7 +17,7 @@ const LONGEST_LIFE_MS = 2_500
 
 export function randomKills({ under, databases, victim }: Pick<Matrix, 'under' | 'databases' | 'victim'>): void {
   const kills = Array.from({ length: KILLS }, (_, kill) => `${SEED} ${kill + 1}`)
-  test.for(kills)('a busy server killed at a moment of the seed %s', { timeout: 120_000 }, async (seed) => {
+  test.for(kills)('a busy server killed at a moment of the seed %s', async (seed) => {
     const lifeMs = seededRandom(seed)() * LONGEST_LIFE_MS
     const problems = await onGround(under, databases(), async (ground) => {
       const plan = { ground, operation: 'load', homeName: 'home', killAt: null, facts: { seed } }

@@ -7,11 +7,11 @@ import { runningExecutions } from '../../../packages/server/src/store/tables/exe
 import { hostedSandboxes } from '../../../packages/server/src/store/tables/sandboxes.ts'
 import { hostedSessions } from '../../../packages/server/src/store/tables/sessions.ts'
 import type { ServerLife } from './server-life.ts'
+import { PATIENCE_MS } from '../../servers/patience.ts'
 
 /** Which executions will end by themselves: every command, one execution, or none. */
 export type Awaited = 'commands' | `exe_${string}` | null
 
-const PATIENCE_MS = 20_000
 const POLL_MS = 10
 
 /** Gives what is still under way after a patient wait; nothing, if all is well. */

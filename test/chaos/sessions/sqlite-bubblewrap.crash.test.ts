@@ -1,4 +1,4 @@
 /** Sessions survive the death of their server at any step: SQLite, Bubblewrap. */
 import { sessionsSurvive } from './sessions-suite.ts'
 
-await sessionsSurvive('bubblewrap', 'SQLite', 'steps')
+await sessionsSurvive('bubblewrap', 'SQLite', 'all')
