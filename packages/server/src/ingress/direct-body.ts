@@ -1,16 +1,21 @@
 /**
- * The body of a request as a whole, from the connection itself.
+ * The body of a request, read from its connection: a whole JSON text that is scanned while it comes, or the rest that nobody wants.
  *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * However many bodies arrive at once, one turn of the event loop reads and scans a bounded part of each.
  */
 import type { IncomingMessage } from 'node:http'
+import { HoldfastError } from '@holdfast/protocol'
 import { JsonScan, PIECE_BYTES } from '../mcp/share/json-scan.ts'
 import { inTurns } from '../mcp/share/loop-turns.ts'
-import { brokenOff, stalled, BODY_PATIENCE_MS, tooLarge } from './rest/request-body.ts'
-import type { Reserve } from './rest/request-body.ts'
+
+/** How long the next piece may take, and a whole text. */
+export const BODY_PATIENCE_MS = 60_000
 
 /** For the rest of a body that nobody wants. */
-const REST_MS = 500
+const REST_MS = 2_000
+
+/** Reserves weight in the budget for work in flight; throws `capacity_exhausted` or `server_busy`. */
+export type Reserve = (bytes: number) => void
 
 /** The body of a request that is JSON. */
 export interface JsonBody {
@@ -20,7 +25,7 @@ export interface JsonBody {
 }
 
 /** What is shorter is not scanned. */
-const LIGHT_BYTES = 2_000
+export const LIGHT_BYTES = 2_000
 /** No more is read while so much has not been scanned. */
 const UNSCANNED_BYTES = 262_144
 const NOTHING = Buffer.alloc(0)
@@ -101,11 +106,48 @@ function enlarged(bytes: Buffer, size: number): Buffer {
   return larger
 }
 
-/** An answer was given before all of it was read: the rest may come for a moment, so that the answer is not lost with the connection. */
-export function leaveRest(incoming: IncomingMessage): void {
+/**
+ * A request was answered before its body was read. Many clients look at the answer only once they have sent everything, so the rest is read and
+ * discarded for a moment, as much in each turn of the event loop as all such bodies together may take.
+ */
+export function discardRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return
-  const cutting = setTimeout(() => incoming.destroy(), REST_MS)
-  incoming.once('close', () => clearTimeout(cutting))
-  incoming.once('end', () => clearTimeout(cutting))
-  incoming.resume()
+  // Sends what is left of the answer first.
+  const cutting = setTimeout(() => incoming.socket.destroySoon(), REST_MS)
+  const stop = () => clearTimeout(cutting)
+  const discard = () => {
+    incoming.read()
+    return true
+  }
+  incoming.once('close', stop).once('end', stop)
+  // A reader that gave up would keep what comes.
+  incoming.removeAllListeners('data')
+  incoming.on('readable', () => inTurns(discard))
+  // Marks it as read from, or Node reads the rest by itself as fast as it comes.
+  incoming.read()
+}
+
+/** The requests behind those of the web that `http-listener` hands on. */
+const behind = new WeakMap<Request, IncomingMessage>()
+
+export function putBehind(request: Request, incoming: IncomingMessage): void {
+  behind.set(request, incoming)
+}
+
+/** `undefined` for a request that came over no connection. */
+export function incomingBehind(request: Request): IncomingMessage | undefined {
+  return behind.get(request)
+}
+
+export function stalled(): HoldfastError {
+  return new HoldfastError('request_stalled', `the body did not go on for ${BODY_PATIENCE_MS / 1000} seconds`)
+}
+
+export function brokenOff(cause?: unknown): HoldfastError {
+  return new HoldfastError('request_cancelled', 'the body broke off before its end', {}, { cause })
+}
+
+export function tooLarge(limitBytes: number): HoldfastError {
+  const limit = `${limitBytes} bytes (${limitBytes / 1024 / 1024} MiB)`
+  return new HoldfastError('payload_too_large', `the body is larger than ${limit}`, { limit_bytes: limitBytes })
 }

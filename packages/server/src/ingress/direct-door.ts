@@ -10,9 +10,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HoldfastError } from '@holdfast/protocol'
 import { checkOrigin } from '../access/listen-address.ts'
 import { randomId } from '../home/random-id.ts'
+import type { JsonText } from '../mcp/share/large-json.ts'
 import { unobserved } from '../telemetry/observations.ts'
-import { jsonBodyOf, leaveRest } from './direct-body.ts'
-import type { JsonBody } from './direct-body.ts'
+import { jsonBodyOf } from './direct-body.ts'
+import type { JsonBody, Reserve } from './direct-body.ts'
 import { countedStream, ownerOf, workBudget } from './pipeline/work-budget.ts'
 import { cors } from './rest/cors.ts'
 import type { DoorNeeds } from './rest/door.ts'
@@ -22,14 +23,13 @@ import { requestObservation } from './rest/request-observation.ts'
 import type { RequestFacts } from './rest/request-observation.ts'
 import type { Entered, Visit } from './rest/route.ts'
 import { unlessLeft } from './rest/unless-left.ts'
-import type { Reserve } from './rest/request-body.ts'
 import { sendStream } from './send-stream.ts'
 
 /** An answer that is there as a whole. */
 export interface WholeAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly text: string
+  readonly text: JsonText
 }
 
 /** A `Response`: one that goes on. */
@@ -109,9 +109,13 @@ export function directDoor<M extends string>(needs: DirectDoorNeeds<M>): DirectD
       return sendStream(answer, outgoing)
     }
     const { status, headers, text } = answer
-    outgoing.writeHead(status, { ...headers, ...(status === 204 ? {} : { ...added, 'content-length': Buffer.byteLength(text) }) })
-    outgoing.end(text)
-    leaveRest(incoming)
+    const bytes = typeof text === 'string' ? Buffer.byteLength(text) : text.length
+    outgoing.writeHead(status, { ...headers, ...(status === 204 ? {} : { ...added, 'content-length': bytes }) })
+    if (typeof text === 'string') outgoing.end(text)
+    else {
+      for (const piece of text.pieces) outgoing.write(piece)
+      outgoing.end()
+    }
   }
 
   return (incoming, outgoing) => {

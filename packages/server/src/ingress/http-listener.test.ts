@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { listen } from './http-listener.ts'
 import { CONNECTION_LIMITS } from './pipeline/limits.ts'
@@ -72,4 +73,52 @@ test.each([
   expect(said).toMatch(/^HTTP\/1\.1 400 /)
   expect(said).toContain('application/problem+json')
   expect(said).toContain('Host: is given more than once')
+})
+
+const REFUSED_BYTES = 8 * 1024 * 1024
+
+/** Refuses every request at once, without a look at its body. */
+async function refusing() {
+  const refused: Socket[] = []
+  const listener = await listen(
+    () => new Response('elsewhere'),
+    (_request, socket) => socket.destroy(),
+    '127.0.0.1',
+    0,
+    ({ socket }, answer) => {
+      refused.push(socket)
+      answer.writeHead(429, { 'content-length': 0 }).end()
+      return true
+    },
+  )
+  const socket = connect(listener.port, '127.0.0.1')
+  const send = (bytes: number) => socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`)
+  return { socket, send, refused, [Symbol.asyncDispose]: () => listener.close() }
+}
+
+test('reads a body that nobody wants to its end, a bounded part of it in each turn of the event loop', async () => {
+  await using server = await refusing()
+  const { socket, send, refused } = server
+  send(REFUSED_BYTES)
+  socket.write(Buffer.alloc(REFUSED_BYTES))
+  expect(String((await once(socket, 'data'))[0])).toContain('429')
+  let [read, most] = [0, 0]
+  while (read < REFUSED_BYTES) {
+    await nextTurn()
+    const now = refused[0]?.bytesRead ?? 0
+    most = Math.max(most, now - read)
+    read = now
+  }
+  expect(most).toBeLessThanOrEqual(256 * 1024)
+  // The connection is as good as before.
+  send(0)
+  expect(String((await once(socket, 'data'))[0])).toContain('429')
+  expect(refused).toEqual([refused[0], refused[0]])
+  socket.destroy()
+})
+
+test('cuts a connection whose refused body does not end', async () => {
+  await using server = await refusing()
+  server.send(REFUSED_BYTES)
+  await isClosed(server.socket)
 })

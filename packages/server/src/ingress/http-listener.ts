@@ -3,14 +3,15 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { createServer } from 'node:http'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, IncomingMessage } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Http2Bindings, HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { HoldfastError } from '@holdfast/protocol'
+import { discardRest, putBehind } from './direct-body.ts'
 import { hasOneHost, malformedReply, refuseHosts, refuseHostsOfUpgrade, refuseMalformed } from './malformed-request.ts'
 import { boundIncompleteConnections } from './pipeline/incomplete-connections.ts'
 import { CONNECTION_LIMITS } from './pipeline/limits.ts'
@@ -48,13 +49,15 @@ export async function listen(
   { headerTimeoutMs, incomplete }: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<HttpListener> {
   const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
+    if (incoming instanceof IncomingMessage) putBehind(request, incoming)
     const response = await fetch(request, incoming.socket.remoteAddress)
     if (!isStream(response)) return response
     sendStream(response, outgoing)
     return RESPONSE_ALREADY_SENT
   }
-  const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply })
+  const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply, autoCleanupIncoming: false })
   const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    outgoing.once('prefinish', () => discardRest(incoming))
     if (!hasOneHost(incoming)) return refuseHosts(incoming, outgoing)
     if (direct?.(incoming, outgoing) !== true) void handle(incoming, outgoing)
   }

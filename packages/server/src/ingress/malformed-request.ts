@@ -46,7 +46,6 @@ export function refuseHosts(incoming: IncomingMessage, outgoing: ServerResponse)
   const { text, headers } = hostsRefusal()
   outgoing.writeHead(400, { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' })
   outgoing.end(text)
-  incoming.resume()
 }
 
 export function refuseHostsOfUpgrade(connection: Duplex): void {

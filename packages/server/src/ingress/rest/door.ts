@@ -14,7 +14,7 @@ import { authorize } from '../../access/authorize.ts'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { CheckHost } from '../../access/listen-address.ts'
 import { ADMIN_VERBS } from '../../access/roles.ts'
-import { jsonText } from '../../mcp/share/large-json.ts'
+import { encoded, jsonText, partsOf, wholeOf } from '../../mcp/share/large-json.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { unobserved } from '../../telemetry/observations.ts'
 import { countedStream, ownerOf, workBudget } from '../pipeline/work-budget.ts'
@@ -185,19 +185,18 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
 
 /** An answer above this is held in memory until its client has read it, and counts for so long. */
 const LARGE_ANSWER_BYTES = 1024 * 1024
-const PIECE_BYTES = 65_536
+const CHUNK_BYTES = 65_536
 
 /** Throws `capacity_exhausted` or `server_busy`. */
-function heldBody(bytes: Buffer, work: Work): ReadableStream<Uint8Array> {
-  work.reserve(bytes.length)
+function heldBody(pieces: readonly Buffer[], bytes: number, work: Work): ReadableStream<Uint8Array> {
+  work.reserve(bytes)
   const release = work.hold()
-  let at = 0
+  const chunks = chunksOf(pieces)
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        controller.enqueue(bytes.subarray(at, at + PIECE_BYTES))
-        at += PIECE_BYTES
-        if (at < bytes.length) return
+        const { done, value } = chunks.next()
+        if (done !== true) return controller.enqueue(value)
         controller.close()
         release()
       },
@@ -205,6 +204,10 @@ function heldBody(bytes: Buffer, work: Work): ReadableStream<Uint8Array> {
     },
     { highWaterMark: 0 },
   )
+}
+
+function* chunksOf(pieces: readonly Buffer[]): Generator<Buffer, undefined> {
+  for (const piece of pieces) for (let at = 0; at < piece.length; at += CHUNK_BYTES) yield piece.subarray(at, at + CHUNK_BYTES)
 }
 
 async function performed({ perform }: Prepared, { signal }: Visit, claim?: Claim): Promise<Reply | Response> {
@@ -233,11 +236,13 @@ function responseOf(reply: Reply | Response, requestId: string, work: Work | nul
   const text = body === null ? null : jsonText(body)
   const type: Record<string, string> = text === null ? {} : { 'content-type': 'application/json' }
   if (text !== null && work !== null && text.length > LARGE_ANSWER_BYTES) {
-    const bytes = Buffer.from(text)
-    const sized = { ...type, 'cache-control': 'no-store', ...headers, 'content-length': `${bytes.length}`, 'x-request-id': requestId }
-    return asStream(new Response(heldBody(bytes, work), { status, headers: sized }))
+    const pieces = encoded(partsOf(text))
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+    const sized = { ...type, 'cache-control': 'no-store', ...headers, 'content-length': `${bytes}`, 'x-request-id': requestId }
+    return asStream(new Response(heldBody(pieces, bytes, work), { status, headers: sized }))
   }
-  return asWhole(new Response(text, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } }))
+  const whole = text === null ? null : wholeOf(text)
+  return asWhole(new Response(whole, { status, headers: { ...type, 'cache-control': 'no-store', ...headers, 'x-request-id': requestId } }))
 }
 
 /** Taking the whole address apart costs as much as the rest of a small answer. */

@@ -8,6 +8,7 @@
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import { forsakenCalls } from './forsaken-calls.ts'
+import type { JsonText } from './large-json.ts'
 import type { ShareLimits } from './limits.ts'
 import { isId, metaOf, notificationText, requestText } from './message.ts'
 import type { JsonObject, Reply, RpcId } from './message.ts'
@@ -59,7 +60,7 @@ export function createCalls(needs: { readonly outgoing: Outgoing; readonly limit
     if (!isFirstWord) outgoing.send(notificationText({ method: 'notifications/cancelled', params })).catch(() => {})
   }
 
-  function send(text: string, opened: OpenCall): void {
+  function send(text: JsonText, opened: OpenCall): void {
     if (text.length > limits.messageBytes) opened.fail(tooLarge(text.length, limits.messageBytes))
     else outgoing.send(text, opened).catch((cause: unknown) => opened.fail(unsent(cause)))
   }

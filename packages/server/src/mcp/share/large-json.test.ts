@@ -3,12 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { jsonLog } from '../../telemetry/log.ts'
 import { scanInTurns } from './json-scan.ts'
-import { isLarge, jsonText, LargeJson, largeObject, parsedMembers } from './large-json.ts'
+import { encoded, isLarge, jsonText, LargeJson, largeObject, parsedMembers, partsOf } from './large-json.ts'
+import type { JsonText } from './large-json.ts'
 import { answerText } from './message.ts'
 import type { ServerLines } from './server-lines.ts'
 import { shareServer } from './shared-server.ts'
 
 const HEAVY = `[${'{},'.repeat(299_999)}{}]`
+
+const written = (text: JsonText) => Buffer.concat(encoded(partsOf(text))).toString()
 
 async function read(text: string) {
   const bytes = Buffer.from(text)
@@ -23,13 +26,28 @@ test('parses the small members of a large message, and keeps the text of the oth
   expect(value).toMatchObject({ id: 7, method: 'tools/call', params: { name: 'x', _meta: { progressToken: 1 } } })
   expect(value).toMatchObject({ params: { arguments: expect.any(LargeJson) } })
   // Digits that a number cannot hold are still there.
-  expect(jsonText(value)).toBe(text)
+  expect(written(jsonText(value))).toBe(text)
 })
 
 test('writes large values wherever they are, beside texts that look like anything', () => {
-  const large = new LargeJson('[1,2]', 2)
-  expect(jsonText({ a: { b: [large, 'large-0', { c: large }] }, d: '"' })).toBe('{"a":{"b":[[1,2],"large-0",{"c":[1,2]}]},"d":"\\""}')
+  const large = new LargeJson(Buffer.from('[1,2]'), 2)
+  expect(written(jsonText({ a: { b: [large, 'large-0', { c: large }] }, d: '"' }))).toBe(
+    '{"a":{"b":[[1,2],"large-0",{"c":[1,2]}]},"d":"\\""}',
+  )
   expect(JSON.stringify({ large })).toBe('{"large":[1,2]}')
+})
+
+test('does not copy large values', () => {
+  const large = new LargeJson(Buffer.from(HEAVY), 300_000)
+  expect(partsOf(jsonText({ a: large }))).toContain(large.bytes)
+})
+
+test('refuses what is not UTF-8, so that no bytes are passed on that are not JSON', async () => {
+  const bytes = Buffer.from(`{"a":"${'x'.repeat(20_000)}"}`)
+  const scan = await scanInTurns(bytes)
+  expect(largeObject(bytes, scan)).toMatchObject({ a: expect.any(LargeJson) })
+  bytes[100] = 0xff
+  expect(largeObject(bytes, scan)).toBeNull()
 })
 
 test('takes the last of members with one name, as JSON.parse does, and knows no prototype', async () => {
@@ -47,9 +65,9 @@ test('keeps a member whole when there are too many below it, and refuses too man
 })
 
 test('parses large members after all only up to a limit', () => {
-  expect(parsedMembers({ tools: new LargeJson('[1]', 1), a: 2 })).toEqual({ tools: [1], a: 2 })
-  expect(() => parsedMembers({ tools: new LargeJson(HEAVY, 300_000) })).toThrow('above')
-  expect(() => parsedMembers({ tools: new LargeJson('"xxx"', 0) }, 3)).toThrow('above 3 bytes')
+  expect(parsedMembers({ tools: new LargeJson(Buffer.from('[1]'), 1), a: 2 })).toEqual({ tools: [1], a: 2 })
+  expect(() => parsedMembers({ tools: new LargeJson(Buffer.from(HEAVY), 300_000) })).toThrow('above')
+  expect(() => parsedMembers({ tools: new LargeJson(Buffer.from('"xxx"'), 0) }, 3)).toThrow('above 3 bytes')
 })
 
 /** A server that answers each request with this result, in pieces as a pipe gives them. */
@@ -62,8 +80,8 @@ function linesAnswering(result: string): ServerLines {
       while (printed.length === 0) await new Promise<void>((resolve) => (wake = resolve))
       return printed.shift() ?? null
     },
-    async write(bytes) {
-      const { id } = JSON.parse(Buffer.from(bytes).toString()) as { id: number }
+    async write(pieces) {
+      const { id } = JSON.parse(Buffer.concat(pieces).toString()) as { id: number }
       const line = Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`)
       for (let at = 0; at < line.length; at += 65_536) printed.push(line.subarray(at, at + 65_536))
       wake?.()
@@ -84,7 +102,7 @@ test('passes a large answer of an MCP server on as text, and lets other work run
   const counting = setInterval(() => (turns += 1), 0)
   const reply = await client.request({ method: 'tools/call', params: { name: 'x' } })
   clearInterval(counting)
-  expect(answerText(5, reply)).toBe(`{"jsonrpc":"2.0","id":5,"result":${result}}`)
+  expect(written(answerText(5, reply))).toBe(`{"jsonrpc":"2.0","id":5,"result":${result}}`)
   expect('result' in reply && reply.result['isError']).toBe(false)
   expect(turns).toBeGreaterThan(0)
   // A list of tools has to be looked at.

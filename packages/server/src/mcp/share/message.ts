@@ -7,6 +7,7 @@
  */
 import { parseJson } from './exact-json.ts'
 import { jsonText, LargeJson } from './large-json.ts'
+import type { JsonText } from './large-json.ts'
 
 export type RpcId = string | number
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -65,24 +66,24 @@ export function messagesOf(text: string): readonly RpcMessage[] {
   return messages.every((message) => message !== null) ? messages : []
 }
 
-export function requestText(id: RpcId, method: string, params: JsonObject | undefined): string {
+export function requestText(id: RpcId, method: string, params: JsonObject | undefined): JsonText {
   return jsonText({ jsonrpc: '2.0', id, method, params })
 }
 
-export function notificationText({ method, params }: Pick<RpcNotification, 'method' | 'params'>): string {
+export function notificationText({ method, params }: Pick<RpcNotification, 'method' | 'params'>): JsonText {
   return jsonText({ jsonrpc: '2.0', method, params })
 }
 
-const told = new WeakMap<RpcNotification, string>()
+const told = new WeakMap<RpcNotification, JsonText>()
 
 /** The same for what a server told: written once, however many hear it. */
-export function toldText(notification: RpcNotification): string {
+export function toldText(notification: RpcNotification): JsonText {
   const text = told.get(notification) ?? notificationText(notification)
   told.set(notification, text)
   return text
 }
 
-export function answerText(id: RpcId | null, reply: Reply): string {
+export function answerText(id: RpcId | null, reply: Reply): JsonText {
   return jsonText({ jsonrpc: '2.0', id, ...reply })
 }
 

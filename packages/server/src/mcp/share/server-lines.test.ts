@@ -7,8 +7,8 @@ const rules = { maximumBytes: 1_000, onDoubt: (error: unknown) => expect.fail(St
 function slowServer() {
   const written: string[] = []
   const turns: PromiseWithResolvers<void>[] = []
-  const write = (bytes: Uint8Array) => {
-    written.push(Buffer.from(bytes).toString())
+  const write = (pieces: readonly Uint8Array[]) => {
+    written.push(Buffer.concat(pieces).toString())
     const turn = Promise.withResolvers<void>()
     turns.push(turn)
     return turn.promise

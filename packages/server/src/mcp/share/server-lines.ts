@@ -3,15 +3,16 @@
  *
  * ingress → [mcp] → access → policy → sessions → sandboxes → guest → result
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HoldfastError } from '@holdfast/protocol'
+import { encoded, partsOf } from './large-json.ts'
+import type { JsonText } from './large-json.ts'
 
 /** What a process prints and takes. Those of a sandbox and those of a child process fit. */
 export interface ServerLines {
   /** The next bytes that it printed, with the newlines in them; `null` when there is no more. */
   next(): Promise<Buffer | null>
-  /** Lines, each with its newline. Resolves when the process can take more; `onDoubt` hears later when some may be missing. */
-  write(bytes: Uint8Array, onDoubt: (error: unknown) => void): Promise<void>
+  /** Whole lines, in pieces. Resolves when the process can take more; `onDoubt` is called later when some may be missing. */
+  write(pieces: readonly Uint8Array[], onDoubt: (error: unknown) => void): Promise<void>
   /** Settles when the process is over: with how it ended, where that is known; rejects when only the contact to it is lost. */
   readonly ended: Promise<unknown>
   close(): void
@@ -23,7 +24,7 @@ export interface ServerLines {
 
 export interface Outgoing {
   /** Resolves once it is written. One that is given up while it still waits is never written. */
-  send(text: string, wanted?: Wanted): Promise<void>
+  send(text: JsonText, wanted?: Wanted): Promise<void>
 }
 
 /** Whoever may give up what waits. */
@@ -32,7 +33,7 @@ interface Wanted {
 }
 
 interface Waiting {
-  readonly text: string
+  readonly text: JsonText
   readonly wanted: Wanted | undefined
   readonly written: PromiseWithResolvers<void>
 }
@@ -77,10 +78,8 @@ export function outgoingTo({ lines, maximumBytes, onDoubt }: OutgoingNeeds): Out
     isWriting = true
     for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
       try {
-        const text = batch.map((each) => `${each.text}\n`).join('')
-        // To make bytes of a large message takes a while, and to make its text took a while just now.
-        if (text.length > BATCH_CHARACTERS) await nextTurn()
-        await lines.write(Buffer.from(text), onDoubt)
+        const parts = batch.flatMap(({ text }) => [...partsOf(text), '\n'])
+        await lines.write(encoded(parts), onDoubt)
         for (const { written } of batch) written.resolve()
       } catch (error) {
         for (const { written } of batch) written.reject(error)

@@ -101,12 +101,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       const { input, write, ended, printed } = await start('cat')
       const doubted = Promise.withResolvers<unknown>()
       for (const pid of guests()) process.kill(pid, 'SIGSTOP')
-      await input.send(Buffer.from('one '), NEVER, doubted.resolve)
+      await input.send([Buffer.from('one ')], NEVER, doubted.resolve)
       backend.cut()
       expect(await doubted.promise).toMatchObject({ code: 'input_uncertain' })
       for (const pid of guests()) process.kill(pid, 'SIGCONT')
       const doubts: unknown[] = []
-      await input.send(Buffer.from('two '), NEVER, (error) => doubts.push(error))
+      await input.send([Buffer.from('two ')], NEVER, (error) => doubts.push(error))
       await write('three', true)
       await ended
       expect(await printed()).toMatch(/^(one )?two three$/)

@@ -77,11 +77,13 @@ export class LiveInput {
    * For who says much, a little at a time: resolves once it is on its way and the program has room for more. That it has arrived is asked
    * for a moment later, for all that was said meanwhile; `onDoubt` hears of it when nobody can say so.
    */
-  async send(bytes: Uint8Array, signal: AbortSignal, onDoubt: OnDoubt): Promise<void> {
+  async send(pieces: readonly Uint8Array[], signal: AbortSignal, onDoubt: OnDoubt): Promise<void> {
     this.#check(signal)
     if (this.#isTaken) await this.#takeTurn(signal)
     else this.#isTaken = true
-    const inside = await this.#pass((reading) => writePieces(reading, bytes, signal))
+    const inside = await this.#pass(async (reading) => {
+      for (const bytes of pieces) await writePieces(reading, bytes, signal)
+    })
     this.#provedOver(inside).catch(onDoubt)
   }
 

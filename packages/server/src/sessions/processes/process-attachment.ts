@@ -19,8 +19,8 @@ export interface ProcessAttachment {
   confirm(): void
   /** One line, whose end is added. Resolves when the process has room for more; `onDoubt` hears when it may not have arrived. */
   write(text: string | Uint8Array, onDoubt: OnDoubt): Promise<void>
-  /** The same, for lines that have their ends. */
-  writeLine(bytes: Uint8Array, onDoubt: OnDoubt): Promise<void>
+  /** The same for whole lines, in pieces. */
+  writeLines(pieces: readonly Uint8Array[], onDoubt: OnDoubt): Promise<void>
   /** Rejects with `server_stopping` when this server lets go of the process: it runs on. */
   readonly ended: Promise<void>
   close(): void
@@ -55,9 +55,9 @@ export function attachTo({ output, stream, line }: HeldProcess, onDetached: () =
     }
   }
 
-  async function writeLine(bytes: Uint8Array, onDoubt: OnDoubt): Promise<void> {
+  async function writeLines(pieces: readonly Uint8Array[], onDoubt: OnDoubt): Promise<void> {
     if (!hasTurn) await turn
-    await stream.write(bytes, signal, onDoubt)
+    await stream.write(pieces, signal, onDoubt)
   }
 
   return {
@@ -71,8 +71,8 @@ export function attachTo({ output, stream, line }: HeldProcess, onDetached: () =
       if (!signal.aborted) output.confirm()
     },
     ended,
-    write: (text, onDoubt) => writeLine(Buffer.concat([typeof text === 'string' ? Buffer.from(text) : text, NEWLINE]), onDoubt),
-    writeLine,
+    write: (text, onDoubt) => writeLines([typeof text === 'string' ? Buffer.from(text) : text, NEWLINE], onDoubt),
+    writeLines,
     close() {
       if (signal.aborted) return
       over.abort()

@@ -19,8 +19,8 @@ export interface ProcessLines {
   sent(bytes: number): void
   /** The oldest line that was not confirmed yet is done with. */
   confirm(): void
-  /** One line; its end is added where it has none. Resolves when the process has room for more; `onDoubt` hears when it may be missing. */
-  write(bytes: Uint8Array, onDoubt: OnDoubt): Promise<void>
+  /** Whole lines, in pieces. Resolves when the process has room for more; `onDoubt` is called when some may be missing. */
+  write(pieces: readonly Uint8Array[], onDoubt: OnDoubt): Promise<void>
   /** How it ended. Rejects with `server_stopping` when this server lets go of the process: it runs on. */
   readonly ended: Promise<CommandEnd>
   /** The end of what it complained of. */
@@ -35,20 +35,12 @@ export type OpenLines = (caller: Caller, ref: ProcessRef, rules: { readonly maxi
 export function linesOpener(outputs: ProcessOutputs): OpenLines {
   return async (caller, ref, { maximumLineBytes }) => {
     const held = await outputs.open(caller, ref, { maximumLineBytes, showsPauses: false })
-    const { next, sent, confirm, write, writeLine, close } = attachTo(held, () => void outputs.savePlace(ref))
+    const { next, sent, confirm, writeLines: write, close } = attachTo(held, () => void outputs.savePlace(ref))
     return {
-      ...{ next, sent, confirm, close, ended: held.stream.ended },
-      // A large message is not copied for its end.
-      write: (bytes, onDoubt) => (endsLine(bytes) ? writeLine(bytes, onDoubt) : write(bytes, onDoubt)),
+      ...{ next, sent, confirm, write, close, ended: held.stream.ended },
       get stderr() {
         return held.output.stderr
       },
     }
   }
-}
-
-const NEWLINE = 10
-
-function endsLine(bytes: Uint8Array): boolean {
-  return bytes.at(-1) === NEWLINE
 }

@@ -21,7 +21,7 @@ export interface ProcessStream {
   /** From now on this reader sees each chunk, and the one before none. Gives the number after which they begin. */
   listen(onChunk: OnChunk): number
   /** Resolves once it is on its way; a program that does not read makes it wait. */
-  write(bytes: Uint8Array, signal: AbortSignal, onDoubt: OnDoubt): Promise<void>
+  write(pieces: readonly Uint8Array[], signal: AbortSignal, onDoubt: OnDoubt): Promise<void>
 }
 
 export interface ProcessStreams {
@@ -43,9 +43,9 @@ export function createProcessStreams(needs: InteractionNeeds): ProcessStreams {
           reader?.listen(onChunk)
           return log.seq
         },
-        async write(bytes, signal, onDoubt) {
+        async write(pieces, signal, onDoubt) {
           activity.note(running.session)
-          await inputOf(running).send(bytes, signal, onDoubt)
+          await inputOf(running).send(pieces, signal, onDoubt)
         },
       }
     },

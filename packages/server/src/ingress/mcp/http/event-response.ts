@@ -24,7 +24,6 @@ export function eventResponse({ outbox, visit, keepAliveMs, headers = {}, replac
   const streamClosed = visit.streamOpened?.()
   const left = new AbortController()
   const signal = AbortSignal.any([visit.signal, left.signal, ...(replaced === undefined ? [] : [replaced])])
-  const encoder = new TextEncoder()
   const breathing = setInterval(() => {
     outbox.breathe()
     visit
@@ -45,8 +44,8 @@ export function eventResponse({ outbox, visit, keepAliveMs, headers = {}, replac
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const text = await outbox.take(signal)
-        if (text !== null) return controller.enqueue(encoder.encode(text))
+        const taken = await outbox.take(signal)
+        if (taken !== null) return taken.forEach((chunk) => controller.enqueue(chunk))
         finish()
         controller.close()
       },

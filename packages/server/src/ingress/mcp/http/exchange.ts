@@ -5,6 +5,7 @@
  */
 import { isHoldfastError } from '@holdfast/protocol'
 import type { DirectAnswer } from '../../direct-door.ts'
+import type { JsonText } from '../../../mcp/share/large-json.ts'
 import { answerText, INTERNAL_ERROR } from '../../../mcp/share/message.ts'
 import type { Reply, RpcId } from '../../../mcp/share/message.ts'
 import { errorReply } from './error-reply.ts'
@@ -25,7 +26,7 @@ export interface Exchange {
   /** Whether anything can be said before the answer. */
   readonly canStream: boolean
   /** Something before the answer. Whether it is on its way: it is lost where nobody reads it. */
-  tell(text: string): boolean
+  tell(text: JsonText): boolean
   answer(reply: Reply, status?: number): void
 }
 
@@ -112,7 +113,7 @@ function openExchange({ visit, id, limits, newOutbox, headers, onAnswer }: Excha
 /** An answer stays in memory until its client has read it. */
 const LARGE_CHARACTERS = 65_536
 
-function affordable(text: string, id: RpcId, visit: GatewayVisit): string {
+function affordable(text: JsonText, id: RpcId, visit: GatewayVisit): JsonText {
   if (text.length <= LARGE_CHARACTERS) return text
   try {
     visit.reserve(text.length)
@@ -123,7 +124,7 @@ function affordable(text: string, id: RpcId, visit: GatewayVisit): string {
 }
 
 /** What a server nested too deep for us to write is no answer. */
-function textOf(id: RpcId, reply: Reply): string {
+function textOf(id: RpcId, reply: Reply): JsonText {
   try {
     return answerText(id, reply)
   } catch {

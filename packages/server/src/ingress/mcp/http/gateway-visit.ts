@@ -5,7 +5,7 @@
  */
 import type { SharedServer } from '../../../mcp/share/shared-server.ts'
 import type { JsonBody } from '../../direct-body.ts'
-import type { Reserve } from '../../rest/request-body.ts'
+import type { Reserve } from '../../direct-body.ts'
 import type { Visit } from '../../rest/route.ts'
 import type { ToolRules } from './tool-rules.ts'
 

@@ -3,6 +3,7 @@
  *
  * [ingress] → mcp → access → policy → sessions → sandboxes → guest → result
  */
+import type { JsonText } from '../../../mcp/share/large-json.ts'
 import { answerText } from '../../../mcp/share/message.ts'
 import type { RpcId } from '../../../mcp/share/message.ts'
 import type { Visit } from '../../rest/route.ts'
@@ -16,7 +17,7 @@ export interface Refusal {
   readonly data?: unknown
 }
 
-export function jsonAnswer(text: string, status: number, requestId: string, headers: WholeAnswer['headers'] = {}): WholeAnswer {
+export function jsonAnswer(text: JsonText, status: number, requestId: string, headers: WholeAnswer['headers'] = {}): WholeAnswer {
   return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-request-id': requestId, ...headers },

@@ -11,7 +11,7 @@ describe('an outbox', () => {
     for (const text of ['one', 'two', 'three']) outbox.tell(text)
     outbox.say('answer')
     outbox.end()
-    expect(await outbox.take(never)).toBe(['one', 'two', 'answer'].map((text) => `event: message\ndata: ${text}\n\n`).join(''))
+    expect(String(await outbox.take(never))).toBe(['one', 'two', 'answer'].map((text) => `event: message\ndata: ${text}\n\n`).join(''))
     expect([await outbox.take(never), outbox.lost]).toEqual([null, 1])
   })
 
@@ -41,6 +41,6 @@ describe('an outbox', () => {
     leaving.abort()
     outbox.tell('one')
     expect(await first).toBeNull()
-    expect(await outbox.take(never)).toContain('one')
+    expect(String(await outbox.take(never))).toContain('one')
   })
 })

@@ -5,12 +5,17 @@
  *
  * Bounded, each and all together: who does not read loses notifications, and never an answer.
  */
+import { encoded, partsOf } from '../../../mcp/share/large-json.ts'
+import type { JsonText } from '../../../mcp/share/large-json.ts'
 import type { GatewayLimits } from './limits.ts'
 
 type OutboxLimits = Pick<GatewayLimits, 'waitingMessages' | 'waitingBytes' | 'allWaitingBytes'>
 
 /** So much has its place in each, however many others do not read. */
 const SMALL_BYTES = 16_384
+
+/** One event; what was never decoded stays bytes. */
+type Frame = readonly (string | Buffer)[]
 
 /** Of outboxes that share one bound. */
 export function outboxes(limits: OutboxLimits): () => Outbox {
@@ -22,7 +27,7 @@ export class Outbox {
   readonly #limits: OutboxLimits
   /** What waits in all that share it, with what their readers took last and may not have read yet. */
   readonly #room: { bytes: number }
-  #frames: string[] = []
+  #frames: Frame[] = []
   #bytes = 0
   #takenBytes = 0
   #isOver = false
@@ -44,7 +49,7 @@ export class Outbox {
   }
 
   /** Whether it waits for its reader: it is lost when too much does already. */
-  tell(text: string): boolean {
+  tell(text: JsonText): boolean {
     const hasRoom = !this.#isOver && this.#hasRoomFor(text.length)
     if (hasRoom) this.say(text)
     else this.#lost += 1
@@ -52,13 +57,13 @@ export class Outbox {
   }
 
   /** Something that must arrive. */
-  say(text: string): void {
-    this.#put(`event: message\ndata: ${text}\n\n`)
+  say(text: JsonText): void {
+    this.#put(['event: message\ndata: ', ...partsOf(text), '\n\n'])
   }
 
   /** So that nobody between here and the reader takes the silence for an end. */
   breathe(): void {
-    if (this.#frames.length === 0) this.#put(': still here\n\n')
+    if (this.#frames.length === 0) this.#put([': still here\n\n'])
   }
 
   /** What waits is still taken. */
@@ -77,7 +82,7 @@ export class Outbox {
   }
 
   /** `null`: no more comes, or `signal` has fired. Who asks again has read what it took before. */
-  async take(signal: AbortSignal): Promise<string | null> {
+  async take(signal: AbortSignal): Promise<readonly Buffer[] | null> {
     this.#room.bytes -= this.#takenBytes
     this.#takenBytes = 0
     for (;;) {
@@ -87,7 +92,7 @@ export class Outbox {
         this.#frames = []
         this.#takenBytes = this.#bytes
         this.#bytes = 0
-        return frames.join('')
+        return encoded(frames.flat())
       }
       if (this.#isOver) return null
       await this.#news(signal)
@@ -100,11 +105,12 @@ export class Outbox {
     return this.#room.bytes + bytes <= allWaitingBytes || this.#bytes + this.#takenBytes + bytes <= SMALL_BYTES
   }
 
-  #put(frame: string): void {
+  #put(frame: Frame): void {
     if (this.#isOver) return
+    const bytes = frame.reduce((sum, { length }) => sum + length, 0)
     this.#frames.push(frame)
-    this.#bytes += frame.length
-    this.#room.bytes += frame.length
+    this.#bytes += bytes
+    this.#room.bytes += bytes
     this.#wake?.()
   }
 

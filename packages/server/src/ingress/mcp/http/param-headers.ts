@@ -61,8 +61,7 @@ export function createParamHeaders(): ParamHeaders {
 }
 
 /** What is left unparsed in there is refused by `checkOne`. */
-async function membersOf({ text }: LargeJson): Promise<unknown> {
-  const bytes = Buffer.from(text)
+async function membersOf({ bytes }: LargeJson): Promise<unknown> {
   const members = largeObject(bytes, await scanInTurns(bytes))
   if (members === null) throw new ParamHeaderMismatch(mismatch('(none)', 'the arguments are too large to be compared with headers'))
   return members

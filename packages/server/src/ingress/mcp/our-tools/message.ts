@@ -5,8 +5,8 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
-import { checkWeight, wholeBody } from '../../rest/request-body.ts'
-import type { Reserve } from '../../rest/request-body.ts'
+import { checkWeight, scanned, wholeBody } from '../../rest/request-body.ts'
+import type { Reserve } from '../../direct-body.ts'
 
 export const MESSAGE_LIMIT_BYTES = 4 * 1024 * 1024
 /** The library's schemas look at every member. */
@@ -22,7 +22,7 @@ const Request = z.object({ id: z.union([z.string(), z.int()]) })
 /** Weighed and reserved. Throws `payload_too_large`, `invalid_request` where it is nested too deep, and what `reserve` does. */
 export async function readMessage(body: AsyncIterable<Uint8Array>, reserve: Reserve = () => {}): Promise<string> {
   const bytes = await wholeBody(body, MESSAGE_LIMIT_BYTES, reserve)
-  await checkWeight(bytes, MAXIMUM_MEMBERS, reserve)
+  checkWeight(await scanned(bytes), MAXIMUM_MEMBERS, reserve)
   return bytes.toString('utf8')
 }
 

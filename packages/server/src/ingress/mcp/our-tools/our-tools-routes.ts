@@ -15,6 +15,7 @@ import { ByteContent } from '../../rest/byte-content.ts'
 import { bytes, route } from '../../rest/route.ts'
 import type { Route, Visit } from '../../rest/route.ts'
 import type { KeyNeeds } from '../../rest/session-requests.ts'
+import { wholeOf } from '../../../mcp/share/large-json.ts'
 import { METHOD_NOT_FOUND } from '../../../mcp/share/message.ts'
 import { refuse } from '../http/json-answer.ts'
 import { callsUnderWay } from './calls-under-way.ts'
@@ -137,7 +138,7 @@ function untilRead(response: Response, closed: (() => void) | undefined): Respon
 }
 
 function responseOf({ status, headers, text }: WholeAnswer): Response {
-  return new Response(text, { status, headers })
+  return new Response(wholeOf(text), { status, headers })
 }
 
 function clientIdOf({ header }: Visit): string | undefined {

@@ -27,8 +27,8 @@ export function childLines(args: readonly string[]): ChildLines {
       const { done, value } = await chunks.next()
       return done === true ? null : value
     },
-    async write(bytes) {
-      if (!child.stdin.write(bytes)) await Promise.race([once(child.stdin, 'drain'), ended])
+    async write(pieces) {
+      if (!child.stdin.write(Buffer.concat(pieces))) await Promise.race([once(child.stdin, 'drain'), ended])
     },
     ended,
     close: () => void child.kill('SIGKILL'),
