@@ -14,6 +14,7 @@ import { environmentValues, fileValues } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
+import { CONNECTION_LIMITS } from './ingress/pipeline/limits.ts'
 import type { ConnectionLimits, WorkLimits } from './ingress/pipeline/limits.ts'
 import { namedHostRoot } from './ingress/box/settings.ts'
 import type { BoxSettings } from './ingress/box/settings.ts'
@@ -155,6 +156,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       },
     },
     connections: {
+      ...CONNECTION_LIMITS,
       headerTimeoutMs: read('connections.header_timeout_seconds') * 1000,
       incomplete: read('connections.max_incomplete'),
     },

@@ -11,9 +11,6 @@ import { inTurns } from '../mcp/share/loop-turns.ts'
 /** How long the next piece may take, and a whole text. */
 export const BODY_PATIENCE_MS = 60_000
 
-/** For the rest of a body that nobody wants. */
-const REST_MS = 2_000
-
 /** Reserves weight in the budget for work in flight; throws `capacity_exhausted` or `server_busy`. */
 export type Reserve = (bytes: number) => void
 
@@ -107,13 +104,14 @@ function enlarged(bytes: Buffer, size: number): Buffer {
 }
 
 /**
- * A request was answered before its body was read. Many clients look at the answer only once they have sent everything, so the rest is read and
- * discarded for a moment, as much in each turn of the event loop as all such bodies together may take.
+ * A request was answered before its body was read. Many clients look at the answer only once they have sent everything, and lose it when the
+ * connection is closed before. So the rest is read and discarded for a while, as much in each turn of the event loop as all such bodies
+ * together may take.
  */
-export function discardRest(incoming: IncomingMessage): void {
+export function discardRest(incoming: IncomingMessage, longestMs: number): void {
   if (incoming.complete || incoming.destroyed) return
   // Sends what is left of the answer first.
-  const cutting = setTimeout(() => incoming.socket.destroySoon(), REST_MS)
+  const cutting = setTimeout(() => incoming.socket.destroySoon(), longestMs)
   const stop = () => clearTimeout(cutting)
   const discard = () => {
     incoming.read()

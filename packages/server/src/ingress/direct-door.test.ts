@@ -14,6 +14,7 @@ import { directDoor } from './direct-door.ts'
 import type { DirectAnswer, DirectCall } from './direct-door.ts'
 import { listen } from './http-listener.ts'
 import type { HttpListener } from './http-listener.ts'
+import { CONNECTION_LIMITS } from './pipeline/limits.ts'
 
 let listener: HttpListener
 let handle: (call: DirectCall<'POST' | 'GET'>) => Promise<DirectAnswer>
@@ -51,6 +52,7 @@ beforeEach(async () => {
       door(request, answer)
       return true
     },
+    { ...CONNECTION_LIMITS, discardMs: 500 },
   )
 })
 

@@ -46,7 +46,7 @@ export async function listen(
   host: string,
   port: number,
   direct?: Direct,
-  { headerTimeoutMs, incomplete }: ConnectionLimits = CONNECTION_LIMITS,
+  { headerTimeoutMs, incomplete, discardMs }: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<HttpListener> {
   const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
     if (incoming instanceof IncomingMessage) putBehind(request, incoming)
@@ -57,7 +57,7 @@ export async function listen(
   }
   const handle = getRequestListener(answer, { overrideGlobalObjects: true, errorHandler: malformedReply, autoCleanupIncoming: false })
   const receive = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    outgoing.once('prefinish', () => discardRest(incoming))
+    outgoing.once('prefinish', () => discardRest(incoming, discardMs))
     if (!hasOneHost(incoming)) return refuseHosts(incoming, outgoing)
     if (direct?.(incoming, outgoing) !== true) void handle(incoming, outgoing)
   }

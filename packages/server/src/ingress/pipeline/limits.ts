@@ -23,6 +23,8 @@ export interface ConnectionLimits {
   readonly headerTimeoutMs: number
   /** Connections without a complete header; above it the oldest is closed. */
   readonly incomplete: number
+  /** How long the rest of a body is read and discarded after its request was answered. */
+  readonly discardMs: number
 }
 
-export const CONNECTION_LIMITS: ConnectionLimits = { headerTimeoutMs: 60_000, incomplete: 1024 }
+export const CONNECTION_LIMITS: ConnectionLimits = { headerTimeoutMs: 60_000, incomplete: 1024, discardMs: 10_000 }

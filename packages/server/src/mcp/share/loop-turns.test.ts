@@ -33,6 +33,21 @@ test('a hundred works that meet take no more of one turn than a few of their pie
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(8)
 })
 
+test('a thousand short pieces take several turns too', async () => {
+  let done = 0
+  for (let piece = 0; piece < 1_000; piece += 1)
+    inTurns(() => {
+      done += 1
+      return true
+    })
+  const perTurn: number[] = []
+  for (let seen = 0; seen < 1_000; seen = done) {
+    await nextTurn()
+    perTurn.push(done - seen)
+  }
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(64)
+})
+
 test('pieces of different works take turns, so a short one does not wait for the end of a long one', async () => {
   const order: string[] = []
   const work = (name: string, count: number) =>
