@@ -75,7 +75,7 @@ test.each([
 })
 
 /** Refuses every request at once, without a look at its body. */
-async function refusing(discardMs = CONNECTION_LIMITS.discardMs) {
+async function refusing(limits: Partial<ConnectionLimits> = {}) {
   const listener = await listen(
     () => new Response('elsewhere'),
     (_request, socket) => socket.destroy(),
@@ -85,11 +85,11 @@ async function refusing(discardMs = CONNECTION_LIMITS.discardMs) {
       answer.writeHead(429, { 'content-length': 0 }).end()
       return true
     },
-    { ...CONNECTION_LIMITS, discardMs },
+    { ...CONNECTION_LIMITS, ...limits },
   )
   const socket = connect(listener.port, '127.0.0.1').on('error', () => undefined)
   const begin = (bytes: number) => socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`)
-  return { socket, begin, [Symbol.asyncDispose]: () => listener.close() }
+  return { socket, begin, port: listener.port, [Symbol.asyncDispose]: () => listener.close() }
 }
 
 test('discards the body of a request that was answered without it, and takes the next request', async () => {
@@ -109,8 +109,23 @@ test('discards the body of a request that was answered without it, and takes the
   socket.destroy()
 })
 
+test('does not take the body of a refused request for half a header', async () => {
+  await using server = await refusing({ incomplete: 2 })
+  const { socket, begin, port } = server
+  begin(2)
+  expect(String((await once(socket, 'data'))[0])).toContain('429')
+  socket.write('a')
+  const half = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
+  for (const each of half) each.write('GET')
+  await Promise.all(half.slice(0, 2).map(isClosed))
+  socket.write('b')
+  begin(0)
+  expect(String((await once(socket, 'data'))[0])).toContain('429')
+  for (const each of [socket, ...half]) each.destroy()
+})
+
 test('cuts a connection whose refused body does not end', async () => {
-  await using server = await refusing(500)
+  await using server = await refusing({ discardMs: 500 })
   server.begin(1_000)
   await isClosed(server.socket)
 })
