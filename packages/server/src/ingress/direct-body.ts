@@ -24,7 +24,7 @@ export interface JsonBody {
 /** What is shorter is not scanned. */
 export const LIGHT_BYTES = 2_000
 /** No more is read while so much has not been scanned. */
-const UNSCANNED_BYTES = 262_144
+const UNSCANNED_BYTES = 65_536
 const NOTHING = Buffer.alloc(0)
 
 /**

@@ -7,7 +7,7 @@
 /** Of one turn of the loop; a piece that has begun is finished. */
 const TURN_MS = 8
 /** Of one turn too: a short piece may let its connection read on, which costs time elsewhere. */
-const TURN_PIECES = 64
+const TURN_PIECES = 32
 
 /** Does one piece, of about a millisecond; `true`: there is no more. Must not throw. */
 export type Piece = () => boolean
