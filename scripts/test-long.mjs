@@ -14,6 +14,7 @@ const PARTS = {
   schemathesis: 'test/fuzz/schemathesis/run.ts',
   load: 'test/load/run.ts',
   places: 'test/places/run.ts',
+  'not-root': 'test/not-root/run.ts',
   crashes: 'test/chaos/sessions/run.ts',
   'store-faults': 'test/chaos/store-faults/run.ts',
   'in-flight': 'test/in-flight/run.ts',

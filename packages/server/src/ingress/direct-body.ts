@@ -125,16 +125,16 @@ export function discardRest(incoming: IncomingMessage, longestMs: number): void 
   incoming.read()
 }
 
-/** The requests behind those of the web that `http-listener` hands on. */
-const behind = new WeakMap<Request, IncomingMessage>()
+/** Node's request for each `Request` that the listener passes on. */
+const known = new WeakMap<Request, IncomingMessage>()
 
-export function putBehind(request: Request, incoming: IncomingMessage): void {
-  behind.set(request, incoming)
+export function rememberIncoming(request: Request, incoming: IncomingMessage): void {
+  known.set(request, incoming)
 }
 
 /** `undefined` for a request that came over no connection. */
-export function incomingBehind(request: Request): IncomingMessage | undefined {
-  return behind.get(request)
+export function incomingOf(request: Request): IncomingMessage | undefined {
+  return known.get(request)
 }
 
 export function stalled(): HoldfastError {

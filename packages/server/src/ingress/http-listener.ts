@@ -11,7 +11,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Http2Bindings, HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { HoldfastError } from '@holdfast/protocol'
-import { discardRest, putBehind } from './direct-body.ts'
+import { discardRest, rememberIncoming } from './direct-body.ts'
 import { hasOneHost, malformedReply, refuseHosts, refuseHostsOfUpgrade, refuseMalformed } from './malformed-request.ts'
 import { boundIncompleteConnections } from './pipeline/incomplete-connections.ts'
 import { CONNECTION_LIMITS } from './pipeline/limits.ts'
@@ -49,7 +49,7 @@ export async function listen(
   { headerTimeoutMs, incomplete, discardMs }: ConnectionLimits = CONNECTION_LIMITS,
 ): Promise<HttpListener> {
   const answer = async (request: Request, { incoming, outgoing }: Bindings) => {
-    if (incoming instanceof IncomingMessage) putBehind(request, incoming)
+    if (incoming instanceof IncomingMessage) rememberIncoming(request, incoming)
     const response = await fetch(request, incoming.socket.remoteAddress)
     if (!isStream(response)) return response
     sendStream(response, outgoing)

@@ -7,7 +7,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import { scanInTurns } from '../../mcp/share/json-scan.ts'
-import { BODY_PATIENCE_MS, brokenOff, incomingBehind, jsonBodyOf, LIGHT_BYTES, stalled, tooLarge } from '../direct-body.ts'
+import { BODY_PATIENCE_MS, brokenOff, incomingOf, jsonBodyOf, LIGHT_BYTES, stalled, tooLarge } from '../direct-body.ts'
 import type { JsonBody, Reserve } from '../direct-body.ts'
 import { parsedWeight } from '../pipeline/work-budget.ts'
 
@@ -40,7 +40,7 @@ export async function* byteBody(request: Request): AsyncGenerator<Uint8Array, un
 
 /** Text of JSON, weighed: its weight is reserved, it is not nested too deep, and has no more members than allowed. */
 export async function readBody(request: Request, maximumMembers: number, reserve: Reserve = () => {}): Promise<string> {
-  const incoming = incomingBehind(request)
+  const incoming = incomingOf(request)
   const { bytes, scan } =
     incoming === undefined
       ? await scanned(await wholeBody(request.body ?? NO_BYTES, BODY_LIMIT_BYTES, reserve))

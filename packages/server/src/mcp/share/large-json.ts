@@ -62,7 +62,7 @@ export function partsOf(text: JsonText): readonly (string | Buffer)[] {
   return typeof text === 'string' ? [text] : text.pieces
 }
 
-/** For whoever needs it in one piece, which copies a large one. */
+/** In one piece, which copies a large text. */
 export function wholeOf(text: JsonText): string | Buffer {
   return typeof text === 'string' ? text : Buffer.concat(text.pieces)
 }

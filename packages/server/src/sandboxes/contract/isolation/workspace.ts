@@ -13,7 +13,7 @@ import { lineFrom } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
 import { NotHere } from '../subject.ts'
 import { ATTACK, holds } from './attack-program.ts'
-import type { Ground } from './ground.ts'
+import { needing, type Ground } from './ground.ts'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -67,7 +67,10 @@ export const WORKSPACE: Proofs<Ground> = {
 
   'a writer that goes on while its workspace is measured': holding(
     ['/bin/sh', '-c', 'cd /workspace; echo writes; while :; do echo more >> grows; done'],
-    async ({ laboratory }, workspace, { name, inside }) => {
+    async (ground, workspace, { name, inside }) => {
+      const { laboratory } = ground
+      // Sandboxes are frozen through the cgroups that also limit them.
+      needing(ground, 'pids')
       const { freezer } = laboratory.backend
       if (freezer === undefined) throw new NotHere('this backend cannot freeze')
       const size = () => statSync(join(workspace, 'grows'), { throwIfNoEntry: false })?.size ?? 0
