@@ -25,6 +25,8 @@ export interface JsonBody {
 export const LIGHT_BYTES = 2_000
 /** No more is read while so much has not been scanned. */
 const UNSCANNED_BYTES = 65_536
+/** Of one body that nobody wants, in one turn of the event loop. */
+const DISCARDED_BYTES = 262_144
 const NOTHING = Buffer.alloc(0)
 
 /**
@@ -113,16 +115,23 @@ export function discardRest(incoming: IncomingMessage, longestMs: number): void 
   // Sends what is left of the answer first.
   const cutting = setTimeout(() => incoming.socket.destroySoon(), longestMs)
   const stop = () => clearTimeout(cutting)
-  const discard = () => {
-    incoming.read()
+  let left = DISCARDED_BYTES
+  const goOn = () => {
+    left = DISCARDED_BYTES
+    incoming.resume()
     return true
   }
-  incoming.once('close', stop).once('end', stop)
   // A reader that gave up would keep what comes.
-  incoming.removeAllListeners('data')
-  incoming.on('readable', () => inTurns(discard))
+  incoming.pause().removeAllListeners('data').removeAllListeners('readable').once('close', stop).once('end', stop)
   // Marks it as read from, or Node reads the rest by itself as fast as it comes.
   incoming.read()
+  incoming.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left > 0) return
+    incoming.pause()
+    inTurns(goOn)
+  })
+  inTurns(goOn)
 }
 
 /** Node's request for each `Request` that the listener passes on. */

@@ -39,7 +39,8 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
 
     /** The command lines, as the host sees them, of everything that bears the mark. */
     const marked = (which = mark) => processesOf(which).map(({ command }) => command)
-    const namesOf = (which: string) => marked(which).map((command) => / (\w+);/.exec(command)?.[1] ?? command)
+    /** Each once: a loop that forks has its command line twice for a moment. */
+    const namesOf = (which: string) => [...new Set(marked(which).map((command) => / (\w+);/.exec(command)?.[1] ?? command))]
     /** Leaves the script running, and resolves once what hides is there. */
     const begin = async (script: string, name?: string) => {
       const hidden = `${mark}-${crypto.randomUUID()}`
@@ -104,7 +105,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       await alice.ended(id, parent.executionId)
       expect(namesOf(mark).toSorted()).toEqual(['background', 'named', 'second'])
       const own = `mark-${crypto.randomUUID()}`
-      const end = await alice.sh('work', `echo begun; ${HIDING['deaf to TERM and HUP'].replaceAll('MARK', own)}`, { timeoutMs: 300 })
+      const end = await alice.sh('work', `echo begun; ${HIDING['deaf to TERM and HUP'].replaceAll('MARK', own)}`, { timeoutMs: 5_000 })
       expect(end).toMatchObject({ status: 'timed_out', exitCode: null, signal: 'SIGKILL', stdout: 'begun\n' })
       expect(marked(own)).toEqual([])
       expect(namesOf(mark).toSorted()).toEqual(['background', 'named', 'second'])
