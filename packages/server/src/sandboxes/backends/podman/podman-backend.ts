@@ -32,6 +32,8 @@ export function podmanBackend(needs: BackendNeeds, settings: PodmanSettings = {}
   const command: PodmanCommand = { binary: settings.binary ?? 'podman', args: settings.args ?? [] }
   let connected: EngineClient | null = null
   let starting: Promise<PodmanService> | null = null
+  /** The one of `starting` that has answered. */
+  let answered: Promise<PodmanService> | null = null
   let working: Promise<PodmanCommand> | null = null
 
   /** Found out once: which runtime works is a matter of the kernel. */
@@ -76,7 +78,7 @@ export function podmanBackend(needs: BackendNeeds, settings: PodmanSettings = {}
       connected = null
     }
     const attempt = workingCommand().then((found) => startPodmanService(found, needs.stateDir, onExit))
-    attempt.catch(onExit)
+    attempt.then(() => (answered = attempt), onExit)
     return (starting = attempt)
   }
 
@@ -103,8 +105,12 @@ export function podmanBackend(needs: BackendNeeds, settings: PodmanSettings = {}
       kind: 'podman',
       createRequest: podmanRequest,
       facts,
-      // Not closed: others may be in the middle of a call.
-      forget: () => (connected = null),
+      forget() {
+        // Not closed: others may be in the middle of a call.
+        connected = null
+        // Nothing listens any more, so it has died, perhaps before Node noticed.
+        if (starting === answered) starting = null
+      },
       async client(signal) {
         return (await running(signal)) ?? (connected = (await started()).client)
       },
