@@ -14,11 +14,11 @@ export default defineConfig({
     // To read the server's modules again for each file was a third of the work. What a file leaves behind in its process, the next one finds.
     isolate: false,
     // Most files wait more than they compute.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: MixedOrder },
     // Only for what hangs: tests wait for events, and a busy machine is slow. Longer than a poll, whose failure shows what it saw last.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
   },
 })

@@ -23,7 +23,7 @@ import { expectedBytes } from './numbered-lines.ts'
 import { openBackend } from './open-backend.ts'
 import type { Deed, VictimPlan } from './victim.ts'
 
-const KILLS = Number(process.env.HOLDFAST_CHAOS_KILLS ?? 5)
+const KILLS = Number(process.env.HOLDFAST_CHAOS_KILLS ?? 3)
 const SANDBOXES_PER_LIFE = 3
 const SEED = process.env.HOLDFAST_CHAOS_SEED ?? 'holdfast'
 const VICTIM = fileURLToPath(new URL('victim.ts', import.meta.url))

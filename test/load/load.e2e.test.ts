@@ -14,7 +14,7 @@ describe.skipIf(under.skipReason !== null)(`a server with bubblewrap under load$
   const stateDir = mkdtempSync(join(tmpdir(), 'holdfast-load-'))
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }))
 
-  test('answers those who work, and keeps nothing of those who are rude', { timeout: 300_000 }, async () => {
+  test('answers those who work, and keeps nothing of those who are rude', async () => {
     const said: string[] = []
     const options = { minutes: 0.25, sessions: 4, isJson: false }
     const { complaints, deeds, misdeeds } = await load({ under, needs: { stateDir } }, options, (line) => said.push(line))

@@ -38,7 +38,7 @@ export async function describeHard(
   { settings = {}, isConcurrent = false }: HardOptions = {},
 ): Promise<void> {
   for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
-    const options = { timeout: 120_000, concurrent: isConcurrent }
+    const options = { concurrent: isConcurrent }
     describe.skipIf(under.skipReason !== null)(`${what} on ${under.kind}${because(under)}`, options, () => {
       let holdfast: HoldfastProcess
       beforeAll(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { quietTimers } from './model-time.ts'
 import { checkSessions } from './property.ts'
 
-const SEQUENCES = Number(process.env.HOLDFAST_MODEL_SEQUENCES ?? 100)
+const SEQUENCES = Number(process.env.HOLDFAST_MODEL_SEQUENCES ?? 50)
 const SEED = Number(process.env.HOLDFAST_MODEL_SEED ?? 20_260_101)
 
 describe('sessions', () => {
@@ -13,7 +13,7 @@ describe('sessions', () => {
   })
   afterAll(() => restoreTimers())
 
-  test(`are where the model says in all stories and after ${SEQUENCES} sequences of actions (seed ${SEED})`, { timeout: 600_000 }, () =>
+  test(`are where the model says in all stories and after ${SEQUENCES} sequences of actions (seed ${SEED})`, { timeout: 1_800_000 }, () =>
     checkSessions({ sequences: SEQUENCES, seed: SEED, shrinks: true }),
   )
 })

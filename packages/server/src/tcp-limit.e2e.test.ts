@@ -33,7 +33,7 @@ test.skipIf(bubblewrap.skipReason !== null || !isServerRoot() || !(await countsT
       expect(await run(['/usr/bin/perl', '-e', FILL])).toMatchObject({ status: 'lost', stdout: '' })
       // The end of the command may be stored before that of the sandbox.
       const record = async () => (await real.request(`/v1/sessions/${session}`)).json()
-      await expect.poll(record, { timeout: 30_000 }).toMatchObject({ suspend_reason: 'tcp_limit' })
+      await expect.poll(record).toMatchObject({ suspend_reason: 'tcp_limit' })
 
       const next = await run(['/bin/cat', 'note'])
       expect(next).toMatchObject({ status: 'completed', stdout: 'kept\n', session: { incarnation: 2 } })

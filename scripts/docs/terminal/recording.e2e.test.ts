@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
 }
 
 describe.skipIf(isSkipped)(`the recording${why}`, () => {
-  test('a new one is like the one that is kept', { timeout: 240_000 }, async () => {
+  test('a new one is like the one that is kept', async () => {
     expect(withoutChance(await recordSession(await freePort()))).toBe(withoutChance(readFileSync(TRANSCRIPT, 'utf8')))
   })
 })

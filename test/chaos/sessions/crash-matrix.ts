@@ -17,9 +17,8 @@ import { liveOn } from './next-life.ts'
 import type { Facts } from './operation.ts'
 
 const AT_ONCE = 3
-/** Steps of each operation in `npm test`; fewer where sandboxes are slow. */
-const SAMPLE = 2
-const SHORT_SAMPLE = 1
+/** Steps of each operation in `npm test`, beside its end. */
+const SAMPLE = 1
 const ASKED = process.env['HOLDFAST_CHAOS_STEPS']
 const IS_VERBOSE = process.env['HOLDFAST_CHAOS_VERBOSE'] !== undefined
 const SEED = process.env['HOLDFAST_CHAOS_SEED'] ?? 'holdfast'
@@ -30,8 +29,8 @@ export interface Matrix {
   databases(): Databases
   /** The program of the server that dies. */
   victim(): string
-  /** `odd`, `even`: two suites share the operations, where sandboxes are slow. */
-  readonly operations: 'all' | 'odd' | 'even'
+  /** Of four operations, those whose turn it is: some suites share them in `npm test`. */
+  readonly turns: readonly number[]
   /** Whether servers can share the store. */
   readonly isShared: boolean
 }
@@ -49,10 +48,10 @@ export function crashMatrix(matrix: Matrix): void {
   }
 }
 
-function isTried({ isShared, operations }: Matrix, name: string, index: number): boolean {
+function isTried({ isShared, turns }: Matrix, name: string, index: number): boolean {
   if (operationOf(name).isShared === true && !isShared) return false
   if (WANTED.length > 0) return WANTED.includes(name)
-  return ASKED !== undefined || operations === 'all' || index % 2 === (operations === 'odd' ? 0 : 1)
+  return ASKED !== undefined || turns.includes(index % 4)
 }
 
 async function killAtEach(matrix: Matrix, name: string, steps: readonly string[]): Promise<readonly string[]> {
@@ -76,10 +75,10 @@ async function killAtEach(matrix: Matrix, name: string, steps: readonly string[]
 }
 
 /** Numbers of the steps to die at: other ones on each store. */
-function chosenSteps({ isShared, operations }: Matrix, name: string, steps: readonly string[]): number[] {
+function chosenSteps({ isShared }: Matrix, name: string, steps: readonly string[]): number[] {
   const rest = steps.map((_, index) => index + 1)
   if (ASKED === 'all') return rest
-  const size = ASKED === undefined ? (operations === 'all' ? SAMPLE : SHORT_SAMPLE) : Number(ASKED)
+  const size = ASKED === undefined ? SAMPLE : Number(ASKED)
   const random = seededRandom(`${SEED} ${isShared} ${name}`)
   while (rest.length > size) rest.splice(Math.floor(random() * rest.length), 1)
   return rest

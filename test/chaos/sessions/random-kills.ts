@@ -12,7 +12,7 @@ import { LOAD_OPERATIONS } from './load-operation.ts'
 import { liveOn } from './next-life.ts'
 
 const SEED = process.env['HOLDFAST_CHAOS_SEED'] ?? 'holdfast'
-const KILLS = Number(process.env['HOLDFAST_CHAOS_KILLS'] ?? 3)
+const KILLS = Number(process.env['HOLDFAST_CHAOS_KILLS'] ?? 2)
 const LONGEST_LIFE_MS = 2_500
 
 export function randomKills({ under, databases, victim }: Pick<Matrix, 'under' | 'databases' | 'victim'>): void {

@@ -14,7 +14,7 @@ import { randomKills } from './random-kills.ts'
 import { buildVictim } from './victim-program.ts'
 import type { VictimProgram } from './victim-program.ts'
 
-export async function sessionsSurvive(kind: BackendKind, store: 'SQLite' | 'PostgreSQL', operations: Matrix['operations']): Promise<void> {
+export async function sessionsSurvive(kind: BackendKind, store: 'SQLite' | 'PostgreSQL', turns: Matrix['turns']): Promise<void> {
   const under = (await backendsUnderTest()).find((candidate) => candidate.kind === kind)
   if (under === undefined) throw new Error(`the test machine knows no backend named ${kind}`)
   const obstacle = under.skipReason ?? (store === 'SQLite' ? null : postgresObstacle())
@@ -33,7 +33,7 @@ export async function sessionsSurvive(kind: BackendKind, store: 'SQLite' | 'Post
       program.remove()
       await server?.stop()
     })
-    const matrix = { under, databases: () => databases, victim: () => program.path, operations, isShared: store === 'PostgreSQL' }
+    const matrix = { under, databases: () => databases, victim: () => program.path, turns, isShared: store === 'PostgreSQL' }
     crashMatrix(matrix)
     randomKills(matrix)
   })

@@ -34,19 +34,18 @@ describe.skipIf(under.skipReason !== null)(`a database that fails under callers$
 
   test.skipIf(noPostgres !== null)(
     `leaves no record that says running: PostgreSQL restarted, killed and its connections terminated${noPostgres === null ? '' : ` (skipped: ${noPostgres})`}`,
-    { timeout: 240_000 },
     async () => {
       const { complaints, said } = await complaintsAbout(await openFaultyPostgres(), ['restarted', 'killed -9', 'terminated'])
       expect(complaints, said).toEqual([])
     },
   )
 
-  test('leaves no record that says running: SQLite locked by another process', { timeout: 240_000 }, async () => {
+  test('leaves no record that says running: SQLite locked by another process', async () => {
     const { complaints, said } = await complaintsAbout(openLockedSqlite(LOCKED_MS))
     expect(complaints, said).toEqual([])
   })
 
-  test('leaves no record that says running: the disk of SQLite full', { timeout: 240_000 }, async (context) => {
+  test('leaves no record that says running: the disk of SQLite full', async (context) => {
     const subject = openFullSqlite(FULL_MS)
     if (subject === null) return context.skip('no file system may be mounted here')
     const { complaints, said } = await complaintsAbout(subject)

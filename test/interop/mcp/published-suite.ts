@@ -16,7 +16,6 @@ import { PYTHON_CLIENT, pythonClients } from './python-clients.ts'
 import { TYPESCRIPT_CLIENTS } from './typescript-clients.ts'
 
 const SET_UP_MS = 180_000
-const TIMEOUT = { timeout: 120_000 }
 
 const EVERYTHING_TOOLS = [
   ...[
@@ -59,7 +58,7 @@ export async function describePublished(wanted: BackendKind): Promise<void> {
     test('can be had', () => expect(missing.skipReason).toBeNull())
 
     for (const under of backends.filter(({ kind }) => kind === wanted)) {
-      describe.skipIf(under.skipReason !== null)(`on ${under.kind}${because(under)}`, TIMEOUT, () => {
+      describe.skipIf(under.skipReason !== null)(`on ${under.kind}${because(under)}`, () => {
         const ofPython = pythonClients(join(python, 'bin', 'python3'))
         let world: GatewayWorld
         beforeAll(async () => {

@@ -23,7 +23,6 @@ import { stageProject } from './stage-project.ts'
 
 const BASE = '/workspace/.mcp/demo'
 const ROOMY = { wish: { limits: { memory_bytes: 512 * 1024 * 1024, pids: 200 } } }
-const TIMEOUT = { timeout: 300_000 }
 /** Boxes of bubblewrap have the programs of this machine; what the test image can install, published servers show (`test/interop/mcp`). */
 const hasProgram = (program: string, ...args: readonly string[]) =>
   spawnSync(program, args, { env: { PATH: '/usr/bin:/bin' } }).status === 0
@@ -31,7 +30,7 @@ const HAS_VENV = hasProgram('/usr/bin/python3', '-c', 'import ensurepip')
 const HAS_NPM = hasProgram('/usr/bin/npm', '--version')
 
 for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
-  describe.skipIf(under.skipReason !== null)(`a project in a box of ${under.kind}${because(under)}`, TIMEOUT, () => {
+  describe.skipIf(under.skipReason !== null)(`a project in a box of ${under.kind}${because(under)}`, () => {
     const isRich = under.kind === 'bubblewrap'
     let ground: Ground
     let server: TestServer
