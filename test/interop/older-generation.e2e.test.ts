@@ -8,7 +8,6 @@ import { clientOf, startDriver } from './langbot-driver.ts'
 import type { LangBotClient, LangBotDriver } from './langbot-driver.ts'
 import { clientBecause, OLDER_RELEASE, publishedClient } from './published-client.ts'
 
-const SET_UP_MS = 120_000
 /** It is served only where the operator named neither an instance nor a token. */
 const ANYBODY = { LANGBOT_BOX_TRUSTED_INSTANCE_UUID: undefined }
 const published = await publishedClient(OLDER_RELEASE)
@@ -30,12 +29,12 @@ describe.skipIf(published.skipReason !== null)(`${OLDER_RELEASE}, without contex
         server = await startBoxServer(place)
         await driver.connect('one', server.url)
         client = clientOf(driver, 'one', () => server.url, null)
-      }, SET_UP_MS)
+      })
       afterAll(async () => {
         await driver.close()
         await server.close()
         await place.remove()
-      }, SET_UP_MS)
+      })
 
       test('commands and sessions have the ids they were given', async () => {
         await client.call('init', { config: { backend: 'local' } })

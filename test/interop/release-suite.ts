@@ -16,7 +16,6 @@ import { clientOf, startDriver } from './langbot-driver.ts'
 import type { LangBotDriver } from './langbot-driver.ts'
 import { clientBecause, publishedClient } from './published-client.ts'
 
-const SET_UP_MS = 120_000
 export interface Release {
   readonly release: string
   readonly kind: BackendKind
@@ -44,7 +43,7 @@ export async function describeRelease({ release, kind: wanted, hasSkills }: Rele
         afterAll(async () => {
           await driver.close()
           await place.remove()
-        }, SET_UP_MS)
+        })
         const stageOf = (relayUrl: () => string): Stage => ({
           ...{ driver, root: place.root, backend: under.kind },
           client: clientOf(driver, 'one', relayUrl),
@@ -60,11 +59,11 @@ export async function describeRelease({ release, kind: wanted, hasSkills }: Rele
             server = await startBoxServer(place)
             await driver.connect('one', server.url)
             stage = stageOf(() => server.url)
-          }, SET_UP_MS)
+          })
           afterAll(async () => {
             await leave()
             await server.close()
-          }, SET_UP_MS)
+          })
           walkEveryAction(() => stage, { hasSkills })
         })
 
@@ -73,8 +72,8 @@ export async function describeRelease({ release, kind: wanted, hasSkills }: Rele
             const port = await freePort()
             await driver.start('one', [process.execPath, PROGRAM, 'box', '-s', '--ws-control-port', String(port)], place.env)
             stage = stageOf(() => `http://127.0.0.1:${port}`)
-          }, SET_UP_MS)
-          afterAll(leave, SET_UP_MS)
+          })
+          afterAll(leave)
           walkEveryAction(() => stage, { hasSkills })
         })
       })

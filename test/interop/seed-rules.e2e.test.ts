@@ -12,7 +12,6 @@ import type { LangBotClient, LangBotDriver } from './langbot-driver.ts'
 import { clientBecause, CURRENT_RELEASE, publishedClient } from './published-client.ts'
 
 const KINDS = ['bubblewrap', 'docker']
-const SET_UP_MS = 120_000
 const published = await publishedClient(CURRENT_RELEASE)
 const backends = published.skipReason === null ? await backendsUnderTest() : []
 
@@ -32,12 +31,12 @@ describe.skipIf(published.skipReason !== null)(`rules of Box with ${CURRENT_RELE
         server = await startBoxServer(place)
         await driver.connect('one', server.url)
         client = clientOf(driver, 'one', () => server.url)
-      }, SET_UP_MS)
+      })
       afterAll(async () => {
         await driver.close()
         await server.close()
         await place.remove()
-      }, SET_UP_MS)
+      })
 
       const post = (path: string, body: object) => server.rest(path, { method: 'POST', body: JSON.stringify(body) })
       async function letAdministratorLookInside(): Promise<void> {

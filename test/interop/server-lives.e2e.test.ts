@@ -9,7 +9,6 @@ import type { LangBotClient, LangBotDriver } from './langbot-driver.ts'
 import { clientBecause, CURRENT_RELEASE, publishedClient } from './published-client.ts'
 
 const KINDS = ['bubblewrap', 'docker']
-const SET_UP_MS = 120_000
 const published = await publishedClient(CURRENT_RELEASE)
 const backends = published.skipReason === null ? await backendsUnderTest() : []
 
@@ -29,12 +28,12 @@ describe.skipIf(published.skipReason !== null)(`${CURRENT_RELEASE}${clientBecaus
         server = await startBoxServer(place)
         await driver.connect('one', server.url)
         client = clientOf(driver, 'one', () => server.url)
-      }, SET_UP_MS)
+      })
       afterAll(async () => {
         await driver.close()
         await server.close()
         await place.remove()
-      }, SET_UP_MS)
+      })
 
       test('sessions are ordinary ones: owned, labelled, listed and audited', async () => {
         await client.exec('seen', 'true')

@@ -15,8 +15,6 @@ import { NODE_SERVERS, SQLITE_WHEELS, TIME_WHEELS } from './published-servers.ts
 import { PYTHON_CLIENT, pythonClients } from './python-clients.ts'
 import { TYPESCRIPT_CLIENTS } from './typescript-clients.ts'
 
-const SET_UP_MS = 180_000
-
 const EVERYTHING_TOOLS = [
   ...[
     'echo',
@@ -65,11 +63,11 @@ export async function describePublished(wanted: BackendKind): Promise<void> {
           world = await openGatewayWorld(under, { nodeServers, sqliteWheels, timeWheels })
           await world.converse('talk')
           await Promise.all(Object.keys(TOOLS).map((server) => world.start(server, 'talk')))
-        }, SET_UP_MS)
+        })
         afterAll(async () => {
           await ofPython.close()
           await world.close()
-        }, SET_UP_MS)
+        })
 
         for (const client of [...TYPESCRIPT_CLIENTS, ...ofPython.clients, inspectorClient(inspector)]) {
           describe(client.name, () => walk(client, () => world))
