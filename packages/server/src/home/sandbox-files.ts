@@ -7,7 +7,7 @@
  * the launcher makes that for each run. Nothing else of the server reads, changes or removes what a sandbox made.
  */
 import { execFile } from 'node:child_process'
-import { access, chmod, constants, lstat } from 'node:fs/promises'
+import { access, chmod, chown, constants, lstat } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { HoldfastError } from '@holdfast/protocol'
 import { hasErrorCode } from './error-code.ts'
@@ -23,6 +23,8 @@ export interface SandboxFiles {
   readonly canGive: boolean
   /** Everything at and below the path belongs to this user from now on. A crash leaves part of it to the user before: give it again. */
   give(path: string, owner: Owner): Promise<void>
+  /** The same for a directory of the server's own, which root gives without its content and without a process. */
+  giveOwn(path: string, owner: Owner): Promise<void>
   /** The same for a tree that the server made for this user; nothing where it could make it the user's from the start. */
   settle(path: string, owner: Owner): Promise<void>
   /** Whatever is there is the server's to change and remove; nothing there is fine. */
@@ -71,6 +73,7 @@ export function createSandboxFiles({ guestPath, launcherPath, isRoot, subordinat
   return {
     canGive: isRoot || subordinate !== null,
     give,
+    giveOwn: (path, owner) => (isRoot ? chown(path, owner.uid, owner.gid) : give(path, owner)),
     async settle(path, owner) {
       if (!isRoot && subordinate !== null && owner.uid !== ownUid) await give(path, owner)
     },

@@ -234,7 +234,7 @@ export function createSkillViews({ directory, user, files, clock, log }: SkillVi
         // A server that is not root still puts copies there; nobody else can reach it.
         await files.open(making)
         for (const name of names) await files.give(join(shown, name), { uid, gid })
-        await files.give(making, { uid, gid })
+        await files.giveOwn(making, { uid, gid })
       }),
     fill: async (sessionId, skills) => viewOf(sessionId).inTurn(() => fillInTurn(sessionId, skills)),
     bound: async (sessionId) =>

@@ -189,7 +189,11 @@ export function jailBackend(
       } finally {
         if (beingMade.get(name) === starting) beingMade.delete(name)
       }
-      watch(name, await ownState(name))
+      // Not awaited: nothing is over its limit after a few milliseconds. What is destroyed meanwhile needs no watch.
+      void ownState(name).then(
+        (state) => watch(name, state),
+        () => undefined,
+      )
       return sandboxOf(kind, needs.stateDir, name)
     },
     async attach(name) {
