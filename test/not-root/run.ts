@@ -10,7 +10,15 @@ import { join } from 'node:path'
 import { ACCOUNT, spawnAsAccount } from '../servers/plain-account.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const VITEST = [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--root', ROOT, '--reporter=default', 'bubblewrap.contract']
+const VITEST = [
+  join(ROOT, 'node_modules/vitest/vitest.mjs'),
+  'run',
+  '--root',
+  ROOT,
+  '--configLoader=native',
+  '--reporter=default',
+  'bubblewrap.contract',
+]
 
 async function runContracts(hasSubordinateIds: boolean): Promise<boolean> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-account-')))

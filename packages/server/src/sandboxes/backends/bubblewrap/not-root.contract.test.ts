@@ -13,19 +13,13 @@ import { ACCOUNT, spawnAsAccount, SUBORDINATE_IDS } from '../../../../../../test
 import { connectInside } from '../../../guest/guest-inside.ts'
 import type { Inside } from '../../../guest/inside.ts'
 import { buildAttackProgram } from '../../contract/isolation/attack-program.ts'
-import { COUNTED, leavesSome } from '../../contract/isolation/counts.ts'
+import { COUNTED, leavesSome, problemWithoutUsers } from '../../contract/isolation/counts.ts'
 import { lineFrom } from '../../contract/outcome.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { readState, sandboxPaths } from '../jail/state-directory.ts'
 
 const BUILT = fileURLToPath(new URL('../../../../../../guest/build/', import.meta.url))
 const SERVER = fileURLToPath(new URL('not-root-server.ts', import.meta.url))
-
-const SHARED = 'the kernel counts them for the user and has no bound for a part; the sandboxes have the user of the server'
-const CANNOT_WITHOUT_USERS: Readonly<Record<string, string>> = {
-  'all descriptors in flight of a user': SHARED,
-  'all pipe pages of a user': SHARED,
-}
 
 const found = (await backendsUnderTest()).find(({ kind }) => kind === 'bubblewrap')
 const reason = found?.skipReason ?? (process.getuid?.() === 0 ? null : 'the contract itself runs without root here')
@@ -77,7 +71,7 @@ for (const hasSubordinateIds of [true, false])
       }
 
       for (const [name, kind] of Object.entries(COUNTED)) {
-        const excuse = hasSubordinateIds ? undefined : CANNOT_WITHOUT_USERS[name]
+        const excuse = hasSubordinateIds ? undefined : problemWithoutUsers(kind)
         if (excuse !== undefined) test.skip(`${name} (cannot: ${excuse})`)
         else
           test(name, async () => {

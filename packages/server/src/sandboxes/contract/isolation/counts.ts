@@ -5,6 +5,7 @@
 import { expect } from 'vitest'
 import type { Inside } from '../../../guest/inside.ts'
 import { lineFrom } from '../outcome.ts'
+import { NotHere } from '../subject.ts'
 import type { Proofs } from '../subject.ts'
 import { ATTACK, holds } from './attack-program.ts'
 import type { Ground } from './ground.ts'
@@ -18,6 +19,14 @@ export const COUNTED = {
   'all terminals of the machine': 'terminals',
 } as const
 
+/** What only users of their own keep apart, and why. */
+const PER_USER: ReadonlySet<string> = new Set(['flight', 'pipes'])
+export function problemWithoutUsers(kind: string): string | undefined {
+  return PER_USER.has(kind)
+    ? 'the kernel counts them for the user and has no bound for a part; the sandboxes have the user of the server'
+    : undefined
+}
+
 /** The taker takes all it can get and keeps it; the neighbour still gets one. */
 export async function leavesSome(taker: Inside, neighbour: Inside, kind: string): Promise<void> {
   const execution = await taker.exec({ argv: [ATTACK, 'take-all', kind] })
@@ -29,6 +38,8 @@ export async function leavesSome(taker: Inside, neighbour: Inside, kind: string)
 async function betweenTwo({ laboratory, fresh }: Ground, kind: string): Promise<void> {
   const wishOfOwnUsers = () => {
     const users = laboratory.newUsers()
+    const problem = users === undefined ? problemWithoutUsers(kind) : undefined
+    if (problem !== undefined) throw new NotHere(problem)
     return users === undefined ? {} : { users }
   }
   await fresh(wishOfOwnUsers(), async ({ inside: taker }) => {

@@ -111,7 +111,10 @@ export const GUEST: Proofs<Ground> = {
   },
 
   'kill the supervisor and live on unsupervised': async ({ attacked }) => {
-    const { execution, marker } = await begin(attacked, 'kill-supervisors')
+    const marker = `escape-${crypto.randomUUID()}`
+    const execution = await attacked.inside.exec({ argv: [ATTACK, 'kill-supervisors', marker] })
+    // Where commands have the user of their supervisor, the guest ends the program before it can report.
+    await lineFrom(execution.output, (line) => line.startsWith('held: ')).catch(() => undefined)
     await attacked.inside.processes.kill({ id: execution.id }).catch(() => undefined)
     await expect.poll(() => processesOf(marker)).toEqual([])
     await holds(attacked.inside, 'identify')
