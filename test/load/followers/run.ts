@@ -74,6 +74,7 @@ async function measure(server: ServerProcess): Promise<boolean> {
       const seqs = await lastSeqs(server, tenants)
       const expected = before.map((count, index) => count + (seqs[index % TENANTS] ?? 0) - (seqsBefore[index % TENANTS] ?? 0))
       const after = await countsAt(child, expected)
+      const wrong = after.findIndex((count, index) => count !== expected[index])
       const missing = after.filter((count, index) => count !== expected[index]).length
       const hasAll = missing === 0
       const times = followed / alone
@@ -81,7 +82,9 @@ async function measure(server: ServerProcess): Promise<boolean> {
       isGood &&= isWell
       say(
         `${isWell ? '✓' : '✗'} ${FOLLOWERS} followers of ${what}: exec p50 ${alone.toFixed(1)} → ${followed.toFixed(1)} ms (${times.toFixed(1)} times); ` +
-          (missing === 0 ? 'each got every event' : `${missing} did not get every event`),
+          (missing === 0
+            ? 'each got every event'
+            : `${missing} did not get every event, the first of them ${after[wrong]} instead of ${expected[wrong]}`),
       )
     } finally {
       child.kill('SIGKILL')

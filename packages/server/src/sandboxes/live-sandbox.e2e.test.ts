@@ -4,6 +4,7 @@ import { HoldfastError } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
 import { bubblewrapBackend } from './backends/bubblewrap/bubblewrap-backend.ts'
+import { signalPid } from './backends/jail/process-identity.ts'
 import { subjectOf } from './contract/contracts.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
@@ -28,7 +29,7 @@ for (const under of found) {
     })
     afterEach(async () => {
       for (const live of opened.splice(0)) live.detach()
-      for (const pid of guests()) process.kill(pid, 'SIGCONT')
+      for (const pid of guests()) signalPid(pid, 'SIGCONT')
       expect(await laboratory.close()).toEqual([])
     })
 
@@ -153,7 +154,7 @@ for (const under of found) {
       expect(await live.check(now)).toBe(true)
       // Long enough for the connection to have proved itself.
       now += 60_000
-      for (const pid of guests()) process.kill(pid, 'SIGSTOP')
+      for (const pid of guests()) signalPid(pid, 'SIGSTOP')
       expect(await Promise.all([live.check(now), live.check(now)])).toEqual([false, false])
       expect(live.health).toMatchObject({ checks: 3, failures: 1 })
       expect(await live.gone).toMatchObject({ code: 'sandbox_gone' })

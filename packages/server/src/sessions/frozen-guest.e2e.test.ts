@@ -5,6 +5,7 @@ import { openGround } from '../../../../test/servers/ground.ts'
 import type { Ground } from '../../../../test/servers/ground.ts'
 import { personOf } from '../../../../test/servers/person.ts'
 import type { Person } from '../../../../test/servers/person.ts'
+import { signalPid } from '../sandboxes/backends/jail/process-identity.ts'
 
 /** The promise is timeout + 5 s; the rest is for a busy machine. A guest that is waited for keeps its caller for more than 40 s. */
 const BOUND_MS = 35_000
@@ -22,9 +23,9 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
       signalGuests('SIGCONT')
       await ground.close()
     })
-    const signalGuests = (signal: NodeJS.Signals) => {
+    const signalGuests = (signal: 'SIGSTOP' | 'SIGCONT') => {
       const guests = ground.processes().filter(({ command }) => /guest serve /.test(command) && !/bwrap|launcher/.test(command))
-      for (const { pid } of guests) process.kill(pid, signal)
+      for (const { pid } of guests) signalPid(pid, signal)
     }
 
     test('that never confirms a start fails the command at its timeout plus 5 seconds', async () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
 import type { Execution, OutputChunk } from '../../guest/inside.ts'
 import { bubblewrapBackend } from '../../sandboxes/backends/bubblewrap/bubblewrap-backend.ts'
+import { signalPid } from '../../sandboxes/backends/jail/process-identity.ts'
 import { subjectOf } from '../../sandboxes/contract/contracts.ts'
 import { openLaboratory } from '../../sandboxes/contract/laboratory.ts'
 import type { Laboratory } from '../../sandboxes/contract/laboratory.ts'
@@ -44,7 +45,7 @@ for (const under of found) {
     afterEach(async () => {
       live.detach()
       await log.close()
-      for (const pid of guests()) process.kill(pid, 'SIGCONT')
+      for (const pid of guests()) signalPid(pid, 'SIGCONT')
       expect(await laboratory.close()).toEqual([])
       rmSync(directory, { recursive: true, force: true })
     })
@@ -200,7 +201,7 @@ for (const under of found) {
 
     test('a guest that does not keep a time-out loses its sandbox', async () => {
       const execution = await sh('exec sleep 1000')
-      for (const pid of guests()) process.kill(pid, 'SIGSTOP')
+      for (const pid of guests()) signalPid(pid, 'SIGSTOP')
       const end = await followExecution({
         ...{ live, execution, log },
         watchdog: startWatchdog(live, 100, { askAfterMs: 50, answerMs: 50, graceMs: 600_000 }),

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
 import type { Execution } from '../../guest/inside.ts'
 import { bubblewrapBackend } from '../../sandboxes/backends/bubblewrap/bubblewrap-backend.ts'
+import { signalPid } from '../../sandboxes/backends/jail/process-identity.ts'
 import { subjectOf } from '../../sandboxes/contract/contracts.ts'
 import { openLaboratory } from '../../sandboxes/contract/laboratory.ts'
 import type { Laboratory } from '../../sandboxes/contract/laboratory.ts'
@@ -85,12 +86,12 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
 
     test('is with the guest when it is said to be, and not before', async () => {
       const { write, ended, printed } = await start('cat')
-      for (const pid of guests()) process.kill(pid, 'SIGSTOP')
+      for (const pid of guests()) signalPid(pid, 'SIGSTOP')
       let isSaid = false
       const written = write('late').then(() => void (isSaid = true))
       for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve))
       expect(isSaid).toBe(false)
-      for (const pid of guests()) process.kill(pid, 'SIGCONT')
+      for (const pid of guests()) signalPid(pid, 'SIGCONT')
       await written
       await write('', true)
       await ended
@@ -100,11 +101,11 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     test('that is only sent is said to be doubtful when the connection breaks before it was proved, and not else', async () => {
       const { input, write, ended, printed } = await start('cat')
       const doubted = Promise.withResolvers<unknown>()
-      for (const pid of guests()) process.kill(pid, 'SIGSTOP')
+      for (const pid of guests()) signalPid(pid, 'SIGSTOP')
       await input.send([Buffer.from('one ')], NEVER, doubted.resolve)
       backend.cut()
       expect(await doubted.promise).toMatchObject({ code: 'input_uncertain' })
-      for (const pid of guests()) process.kill(pid, 'SIGCONT')
+      for (const pid of guests()) signalPid(pid, 'SIGCONT')
       const doubts: unknown[] = []
       await input.send([Buffer.from('two ')], NEVER, (error) => doubts.push(error))
       await write('three', true)

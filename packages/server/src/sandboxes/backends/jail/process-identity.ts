@@ -44,8 +44,8 @@ export function signalProcess(identity: ProcessIdentity, signal: 'SIGKILL' | 'SI
   if (isAlive(identity)) signalPid(identity.pid, signal)
 }
 
-/** To a pid that was just read from a cgroup. */
-export function signalPid(pid: number, signal: 'SIGKILL' | 'SIGSTOP'): void {
+/** To a pid that was just read, from a cgroup for example. Does nothing when it has ended since. */
+export function signalPid(pid: number, signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
