@@ -71,9 +71,10 @@ async function measure(server: ServerProcess): Promise<boolean> {
     try {
       const [seqsBefore, before] = [await lastSeqs(server, tenants), await countsWhenSteady(child)]
       const followed = await medianOfCommands(server, tenants)
-      const seqs = await lastSeqs(server, tenants)
-      const expected = before.map((count, index) => count + (seqs[index % TENANTS] ?? 0) - (seqsBefore[index % TENANTS] ?? 0))
-      const after = await countsAt(child, expected)
+      const { after, expected } = await countsWhenArrived(child, async () => {
+        const seqs = await lastSeqs(server, tenants)
+        return before.map((count, index) => count + (seqs[index % TENANTS] ?? 0) - (seqsBefore[index % TENANTS] ?? 0))
+      })
       const wrong = after.findIndex((count, index) => count !== expected[index])
       const missing = after.filter((count, index) => count !== expected[index]).length
       const hasAll = missing === 0
@@ -161,12 +162,12 @@ async function countsWhenSteady(child: ChildProcess): Promise<readonly number[]>
   return last
 }
 
-/** The same, once they are as expected or the time is over. */
-async function countsAt(child: ChildProcess, expected: readonly number[]): Promise<readonly number[]> {
-  for (let waited = 0; ; waited += 500) {
-    const counts = await countsOf(child)
-    if (waited >= ARRIVAL_MS || counts.every((count, index) => count === expected[index])) return counts
-    await delay(500)
+/** The same, once they are as expected or the time is over. What is expected is asked again: a session has events after its last command. */
+async function countsWhenArrived(child: ChildProcess, expect: () => Promise<readonly number[]>) {
+  for (const over = Date.now() + ARRIVAL_MS; ; await delay(500)) {
+    const expected = await expect()
+    const after = await countsOf(child)
+    if (Date.now() >= over || after.every((count, index) => count === expected[index])) return { after, expected }
   }
 }
 
