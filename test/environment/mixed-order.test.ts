@@ -16,7 +16,6 @@ test.each([
   [['1.e2e', '2.e2e']],
   [['a.crash', 'b.crash', 'c.crash', '1.e2e', '2.e2e', '3.e2e', '4.e2e']],
   [['a.crash', 'b.crash', 'c.crash', '1.e2e']],
-  [['backends/jail/jail.contract', 'backends/jail/other.contract', 'sessions-model.e2e', 'q']],
 ])('none of %j is lost', (names) => {
   expect(
     order(...names)

@@ -7,8 +7,8 @@
 import { BaseSequencer } from 'vitest/node'
 import type { TestSpecification } from 'vitest/node'
 
-/** What is killed again and again computes; and whole contracts, the model and published servers take minutes. */
-const COMPUTES = /\.crash\.test\.ts$|\/backends\/(\w+)\/\1\.contract\.test\.ts$|\/sessions-model\.|\/published-\w+\./
+/** What is killed again and again computes. */
+const COMPUTES = /\.crash\.test\.ts$/
 /** What needs a sandbox waits for it. */
 const WAITS = /\.(?:contract|e2e)\.test\.ts$/
 
@@ -23,7 +23,7 @@ export class MixedOrder extends BaseSequencer {
 export function mixed<T>(files: readonly T[], pathOf: (file: T) => string): T[] {
   const depth = (file: T) => pathOf(file).split('/').length
   const computing = files.filter((file) => COMPUTES.test(pathOf(file))).toSorted((one, other) => depth(other) - depth(one))
-  const waiting = files.filter((file) => WAITS.test(pathOf(file)) && !COMPUTES.test(pathOf(file)))
+  const waiting = files.filter((file) => WAITS.test(pathOf(file)))
   const quick = files.filter((file) => !COMPUTES.test(pathOf(file)) && !WAITS.test(pathOf(file)))
   const distance = Math.ceil(waiting.length / Math.max(computing.length, 1))
   const rows = Array.from({ length: Math.max(computing.length, 1) }, (_, row) => [
