@@ -190,10 +190,9 @@ export function jailBackend(
         if (beingMade.get(name) === starting) beingMade.delete(name)
       }
       // Not awaited: nothing is over its limit after a few milliseconds. What is destroyed meanwhile needs no watch.
-      void ownState(name).then(
-        (state) => watch(name, state),
-        () => undefined,
-      )
+      ownState(name)
+        .then((state) => watch(name, state))
+        .catch(() => undefined)
       return sandboxOf(kind, needs.stateDir, name)
     },
     async attach(name) {
