@@ -17,8 +17,8 @@ export async function connectionOf(flags: ServerFlags): Promise<Connection> {
   const environment = clientEnvironment()
   const url = flags.url ?? environment.url
   if (url !== null && environment.apiKey !== null) return { url, apiKey: environment.apiKey }
-  // The configuration is the server's, and loading it takes a moment.
-  const { loadConfig, readAdminKey } = await import('@holdfast/server')
+  // Only when it is needed: reading the settings' schemas takes a moment.
+  const { loadConfig, readAdminKey } = await import('@holdfast/server/settings')
   const { host, port, home, publicUrl } = loadConfig()
   const address = url ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   if (environment.apiKey !== null) return { url: address, apiKey: environment.apiKey }

@@ -3,7 +3,7 @@
  *
  * Errors of the server, of the client library and of this program are told alike.
  */
-import { ERRORS, isErrorCode, isHoldfastError } from '@holdfast/protocol'
+import { ERRORS, isErrorCode, isHoldfastError } from '@holdfast/protocol/errors'
 import { printable } from './output/printable.ts'
 
 /** What these codes mean to somebody at a keyboard; the server's own hints speak to programs. */

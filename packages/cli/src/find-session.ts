@@ -4,7 +4,7 @@
  * A key is looked for among the sessions that the caller may see, because that is what `sessions ls` shows. Two can read alike: then the
  * one whose key was given by its caller is meant, and where that is not one, the person is asked for the id.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol/errors'
 import type { Holdfast, SandboxWish, Session, SessionRecord, SessionState } from '@holdfast/sdk'
 import type { SessionName } from './flags/session-flags.ts'
 import { wrongUse } from './flags/session-flags.ts'

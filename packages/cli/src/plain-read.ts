@@ -1,7 +1,7 @@
 /**
  * One page of something that the client library only follows: what is there now, and no more.
  */
-import { HoldfastError, isErrorCode } from '@holdfast/protocol'
+import { HoldfastError, isErrorCode } from '@holdfast/protocol/errors'
 import { connectionOf } from './client.ts'
 import type { ServerFlags } from './flags/server-flags.ts'
 

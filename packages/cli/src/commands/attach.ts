@@ -1,5 +1,5 @@
 /** `holdfast attach`: back to a terminal that was left, or to a command or process that runs without one. */
-import { isHoldfastError } from '@holdfast/protocol'
+import { isHoldfastError } from '@holdfast/protocol/errors'
 import type { Command } from 'commander'
 import type { Execution, Session } from '@holdfast/sdk'
 import { openClient } from '../client.ts'

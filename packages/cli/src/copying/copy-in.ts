@@ -3,7 +3,7 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { isHoldfastError } from '@holdfast/protocol'
+import { isHoldfastError } from '@holdfast/protocol/errors'
 import type { FileEntry, Session } from '@holdfast/sdk'
 import { note } from '../failure.ts'
 import { wrongUse } from '../flags/session-flags.ts'

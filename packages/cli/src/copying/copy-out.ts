@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { isHoldfastError } from '@holdfast/protocol'
+import { isHoldfastError } from '@holdfast/protocol/errors'
 import type { FileEntry, Session } from '@holdfast/sdk'
 import { note } from '../failure.ts'
 import { write } from '../output/print.ts'

@@ -7,7 +7,7 @@
 import { constants } from 'node:fs'
 import { link, lstat, mkdir, open, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol/errors'
 import { BLOCK, padding, readPax, readTarHeader } from './tar-format.ts'
 import type { TarEntry, TarType } from './tar-format.ts'
 

@@ -4,7 +4,7 @@
  *
  * It may be fed from a stream while it runs, endless if need be: the stream is read as fast as the command reads.
  */
-import { isHoldfastError } from '@holdfast/protocol'
+import { isHoldfastError } from '@holdfast/protocol/errors'
 import type { ExecOptions, Execution, Holdfast } from '@holdfast/sdk'
 import { note } from '../failure.ts'
 import { write } from '../output/print.ts'

@@ -1,7 +1,7 @@
 /**
  * Which session: its id or key as an argument, or `--session`, or a scope with its variables.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol/errors'
 import type { Command } from 'commander'
 import { assignment } from './parse.ts'
 

@@ -1,5 +1,5 @@
 /** Flags of `sandbox run` and `exec` to values, each refused with a sentence that names the flag. */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol/errors'
 
 export interface MountWish {
   readonly source: string

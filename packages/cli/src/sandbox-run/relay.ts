@@ -2,7 +2,7 @@
  * The terminal's bytes to the command and back, exactly: stdin, stdout, stderr, signals, window size.
  */
 import { once } from 'node:events'
-import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
+import { HoldfastError, isHoldfastError } from '@holdfast/protocol/errors'
 import type { ExecExit, Execution, OutputChunk, TerminalSize } from '@holdfast/server'
 import { isBrokenPipe } from '../exit-code.ts'
 import { setRaw } from '../terminal/raw-mode.ts'

@@ -4,7 +4,7 @@
  * Nothing but the protocol goes to stdout. Whoever started it waits two seconds for its end, so it is over by then: sessions and what runs
  * in them go on, and the next start finds them again.
  */
-import { isHoldfastError } from '@holdfast/protocol'
+import { isHoldfastError } from '@holdfast/protocol/errors'
 import { createLog, loadConfig, startServer } from '@holdfast/server'
 import type { ConfigFlags, RunningServer } from '@holdfast/server'
 import { note } from '../failure.ts'

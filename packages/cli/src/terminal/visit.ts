@@ -2,7 +2,7 @@
  * A person at a terminal of a session: keys in, screen out, until the program ends, the person leaves, or contact is lost for good.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError } from '@holdfast/protocol/errors'
 import type { CommandExit, ConnectOptions, Terminal, TerminalSize } from '@holdfast/sdk'
 import { write } from '../output/print.ts'
 import { escapeReader } from './escapes.ts'
