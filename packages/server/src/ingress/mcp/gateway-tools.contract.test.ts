@@ -1,6 +1,7 @@
 /** Tools of servers in boxes beside our own, over real servers of both eras. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { HoldfastError } from '@holdfast/protocol'
+import { PATIENCE_MS } from '../../../../../test/servers/patience.ts'
 import { everythingLines } from '../../mcp/share/contract/child-lines.ts'
 import { shareServer } from '../../mcp/share/shared-server.ts'
 import type { SharedServer } from '../../mcp/share/shared-server.ts'
@@ -31,7 +32,7 @@ describe('tools of servers in boxes', () => {
       { name: 'one', open: everything('legacy', { allow: ['echo', 'die'] }) },
       { name: 'one__two', open: everything('modern', { allow: ['echo'] }) },
     ]
-    const offer = serverTools({ servers: async () => servers, log })
+    const offer = serverTools({ servers: async () => servers, log, listPatienceMs: PATIENCE_MS })
     expect((await offer.list(visit)).map(({ name }) => name).toSorted()).toEqual(['one__die', 'one__echo', 'one__two__echo'])
     expect(offer.call(visit, 'echo', {}, watch)).toBeNull()
     const said = (word: string) => ({ content: [{ type: 'text', text: word }] })
@@ -60,20 +61,26 @@ describe('tools of servers in boxes', () => {
       tried.push(tries)
       throw new HoldfastError('mcp_init_failed', 'it did not start (no database at hunter2)')
     }
-    const never = () => new Promise<never>(() => {})
     const servers = [
       { name: 'good', open: everything('legacy', { allow: ['echo'] }) },
       { name: 'broken', open },
-      { name: 'slow', open: never },
     ]
     const logged: object[] = []
     const noting = { ...log, info: (event: string, fields?: object) => void logged.push({ event, ...fields }) }
-    const offer = serverTools({ servers: async () => servers, log: noting, listPatienceMs: 2_000 })
+    const offer = serverTools({ servers: async () => servers, log: noting, listPatienceMs: PATIENCE_MS })
     expect((await offer.list(visit)).map(({ name }) => name)).toEqual(['good__echo'])
     // A list is not worth waiting for all tries of one that does not start.
     expect(tried).toEqual([2])
     expect(logged).toContainEqual({ event: 'mcp-tools-left-out', server: 'broken', code: 'mcp_init_failed' })
     expect(JSON.stringify(logged)).not.toContain('hunter2')
     await expect(offer.call(visit, 'broken__echo', {}, watch)).rejects.toMatchObject({ code: 'mcp_init_failed' })
+  })
+
+  test('of a server that takes too long to start are left out', async () => {
+    const logged: object[] = []
+    const noting = { ...log, info: (event: string, fields?: object) => void logged.push({ event, ...fields }) }
+    const slow = { name: 'slow', open: () => new Promise<never>(() => {}) }
+    expect(await serverTools({ servers: async () => [slow], log: noting, listPatienceMs: 1 }).list(visit)).toEqual([])
+    expect(logged).toEqual([{ event: 'mcp-tools-left-out', server: 'slow', code: 'timed_out' }])
   })
 })

@@ -141,6 +141,7 @@ line" && echo d > -dash`)
     await response.body?.getReader().read()
     leaving.abort()
     await eventually(() => sh('cat /proc/[0-9]*/cmdline | tr "\\0" " "')).not.toContain('tar -c')
-    expect(real.server.plane.sessions.attended).toBe(0)
+    // The server learns of the end after the process is gone.
+    await eventually(() => real.server.plane.sessions.attended).toBe(0)
   })
 })
