@@ -1,7 +1,7 @@
 /**
- * Runs once around all tests: cleans up after killed runs, answers the test files that ask for backends, and ends the private engines.
+ * Runs once around all tests: cleans up after killed runs, starts the engines and the PostgreSQL server that all test files share, and ends them.
  *
- * Test files run in processes of their own, so they ask through a socket. Engines start with the first question.
+ * Test files run in processes of their own, so they ask through sockets. Each starts with the first question.
  */
 import { writeFileSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -10,30 +10,39 @@ import { once } from 'node:events'
 import type { TestProject } from 'vitest/node'
 import { cleanUp, cleanUpAbandoned } from './clean-up.ts'
 import { prepareMachine, type BackendUnderTest } from './machine.ts'
+import { startPostgres, type PrivatePostgres } from './postgres.ts'
 import { createRunDirectory } from './run-directory.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     testMachineSocket: string
+    testPostgresSocket: string
   }
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await cleanUpAbandoned()
   const directory = await createRunDirectory()
-  const server = await serve(join(directory, 'ask.sock'), () => prepareAndNote(directory))
+  let postgres: Promise<PrivatePostgres> | undefined
+  const servers = [
+    await serve(join(directory, 'ask.sock'), async () => ({ backends: await prepareAndNote(directory) })),
+    await serve(join(directory, 'postgres.sock'), async () => ({ postgres: await (postgres ??= startPostgres()) })),
+  ]
   project.provide('testMachineSocket', join(directory, 'ask.sock'))
+  project.provide('testPostgresSocket', join(directory, 'postgres.sock'))
   return async () => {
-    server.close()
+    for (const server of servers) server.close()
+    await (await postgres?.catch(() => undefined))?.stop()
     await cleanUp(directory)
   }
 }
 
-async function serve(socketPath: string, prepare: () => Promise<readonly BackendUnderTest[]>): Promise<Server> {
+/** Answers every question with the same JSON, which the first one makes. */
+async function serve(socketPath: string, prepare: () => Promise<object>): Promise<Server> {
   let answer: Promise<string> | undefined
   const server = createServer((socket) => {
     answer ??= prepare().then(
-      (backends) => JSON.stringify({ backends }),
+      (prepared) => JSON.stringify(prepared),
       (error: unknown) => JSON.stringify({ error: String(error) }),
     )
     void reply(socket, answer)

@@ -1,5 +1,8 @@
 /**
- * A PostgreSQL server for one test file: own data directory, reachable through its unix socket only, gone at the end.
+ * A PostgreSQL server of one's own, for tests that stop it, break its connections, or read events right after they
+ * were written: PostgreSQL shows those once no older transaction runs, in any database of the server. All others share one (`shared-postgres.ts`).
+ *
+ * It has its own data directory, is reachable through its unix socket only, and is gone at the end.
  */
 import { spawn, type SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
@@ -54,7 +57,7 @@ async function startIn(directory: string): Promise<PrivatePostgres> {
     ['-D', data, '-U', 'holdfast', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync'],
     options,
   )
-  const settings = ['listen_addresses=', 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=50']
+  const settings = ['listen_addresses=', 'fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300']
   const args = ['-D', data, '-k', home, ...settings.flatMap((setting) => ['-c', setting])]
   await serve(findPostgres('postgres'), args, options)
   return { host: home, port: 5432, user: 'holdfast', database: 'postgres', stop: () => cleanUp(directory) }

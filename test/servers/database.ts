@@ -1,10 +1,10 @@
 /**
- * Databases for servers under test: the file in a server's own home, and a private PostgreSQL.
+ * Databases for tests on PostgreSQL: addresses of empty ones, and a store on one.
  */
-import { randomUUID } from 'node:crypto'
-import pg from 'pg'
-import { postgresObstacle, startPostgres } from '../environment/postgres.ts'
-import type { PrivatePostgres } from '../environment/postgres.ts'
+import { postgresObstacle } from '../environment/postgres.ts'
+import { newPostgresDatabase } from '../environment/shared-postgres.ts'
+import { openPostgresStore } from '../../packages/server/src/store/postgres/postgres-store.ts'
+import type { Store } from '../../packages/server/src/store/store.ts'
 
 export interface PostgresForServers {
   /** The address of a new, empty database. */
@@ -15,21 +15,27 @@ export interface PostgresForServers {
 /** For the name of a suite: why it is skipped, or nothing. */
 export const noPostgres = postgresObstacle()
 
-export async function openPostgresForServers(): Promise<PostgresForServers> {
-  const server = await startPostgres()
+export function openPostgresForServers(): PostgresForServers {
+  const stops: (() => Promise<void>)[] = []
   return {
     async newDatabase() {
-      const database = `t_${randomUUID().replaceAll('-', '')}`
-      await ask(server, `CREATE DATABASE ${database}`)
-      return `postgres://${server.user}@localhost:${server.port}/${database}?host=${encodeURIComponent(server.host)}`
+      const { host, port, user, database, stop } = await newPostgresDatabase()
+      stops.push(stop)
+      return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
     },
-    stop: () => server.stop(),
+    async stop() {
+      for (const stop of stops.splice(0)) await stop()
+    },
   }
 }
 
-async function ask({ host, port, user, database }: PrivatePostgres, text: string): Promise<void> {
-  const client = new pg.Client({ host, port, user, database })
-  await client.connect()
-  await client.query(text)
-  await client.end()
+/** On a new, empty database, which goes when the store is closed. */
+export async function openPostgresStoreForTest(): Promise<Store> {
+  const { stop, ...address } = await newPostgresDatabase()
+  const store = await openPostgresStore(address)
+  const close = async () => {
+    await store.close()
+    await stop()
+  }
+  return { ...store, close }
 }

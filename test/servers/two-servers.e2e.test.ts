@@ -36,7 +36,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     const processes: OtherProcess[] = []
 
     beforeAll(async () => {
-      postgres = await openPostgresForServers()
+      postgres = openPostgresForServers()
     })
     afterAll(() => postgres.stop())
     beforeEach(async () => {

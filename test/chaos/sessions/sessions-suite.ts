@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { BackendKind } from '../../../packages/server/src/sandboxes/backend.ts'
 import { backendsUnderTest } from '../../environment/backends.ts'
-import { postgresObstacle, startPostgres } from '../../environment/postgres.ts'
+import { postgresObstacle } from '../../environment/postgres.ts'
+import { newPostgresDatabase } from '../../environment/shared-postgres.ts'
 import type { PrivatePostgres } from '../../environment/postgres.ts'
 import { crashMatrix } from './crash-matrix.ts'
 import type { Matrix } from './crash-matrix.ts'
@@ -26,7 +27,7 @@ export async function sessionsSurvive(kind: BackendKind, store: 'SQLite' | 'Post
     beforeAll(async () => {
       program = await buildVictim()
       if (store === 'SQLite') return
-      server = await startPostgres()
+      server = await newPostgresDatabase()
       databases = await postgresDatabases(server)
     })
     afterAll(async () => {

@@ -123,7 +123,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
         noPostgres === null || dialect === 'sqlite' ? 'there' : noPostgres,
         () => {
           beforeAll(async () => {
-            if (dialect === 'postgres') postgres = await openPostgresForServers()
+            if (dialect === 'postgres') postgres = openPostgresForServers()
             ground = openGround(under, (await postgres?.newDatabase()) ?? null)
             server = await ground.start()
             const root = principal('root', { role: 'platform_admin' })

@@ -116,7 +116,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
     describe.each(['sqlite', 'postgres'] as const)('and a full %s', (dialect) => {
       let postgres: PostgresForServers | null = null
       beforeAll(async () => {
-        if (dialect === 'postgres' && noPostgres === null) postgres = await openPostgresForServers()
+        if (dialect === 'postgres' && noPostgres === null) postgres = openPostgresForServers()
       })
       afterAll(() => postgres?.stop())
       beforeEach(async ({ skip }) => {

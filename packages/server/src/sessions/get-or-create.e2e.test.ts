@@ -21,7 +21,7 @@ for (const under of subjects) {
       let alice: Person
 
       beforeAll(async () => {
-        if (dialect === 'postgres' && noPostgres === null) postgres = await openPostgresForServers()
+        if (dialect === 'postgres' && noPostgres === null) postgres = openPostgresForServers()
       })
       afterAll(() => postgres?.stop())
       beforeEach(async ({ skip }) => {

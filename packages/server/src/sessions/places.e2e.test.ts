@@ -25,7 +25,7 @@ describe.skipIf(under.skipReason !== null)(`places on bubblewrap${because(under)
     let alice: Person
 
     beforeAll(async () => {
-      if (dialect === 'postgres' && noPostgres === null) postgres = await openPostgresForServers()
+      if (dialect === 'postgres' && noPostgres === null) postgres = openPostgresForServers()
     })
     afterAll(() => postgres?.stop())
     beforeEach(async ({ skip }) => {

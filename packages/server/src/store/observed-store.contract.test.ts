@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { postgresObstacle, startPostgres } from '../../../../test/environment/postgres.ts'
+import { postgresObstacle } from '../../../../test/environment/postgres.ts'
+import { newPostgresDatabase } from '../../../../test/environment/shared-postgres.ts'
 import { unobserved } from '../telemetry/observations.ts'
 import type { PoolUse } from '../telemetry/observations.ts'
 import { openStore } from './open-store.ts'
@@ -55,7 +56,7 @@ test('SQLite: transactions are told, failed ones too; a lock of another process 
 const obstacle = postgresObstacle()
 describe.skipIf(obstacle !== null)(`PostgreSQL${obstacle === null ? '' : ` (skipped: ${obstacle})`}`, () => {
   test('its pool can be looked at, and what it takes back is a retry', async () => {
-    const server = await startPostgres()
+    const server = await newPostgresDatabase()
     const { host, port, user, database } = server
     const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`
     const store = await openStore({ url, home }, observer())

@@ -1,19 +1,16 @@
 /** The door on a real PostgreSQL: repeated requests, and the questions that only it asks. */
 import { describe, expect, test } from 'vitest'
-import { postgresObstacle, startPostgres } from '../../../../../test/environment/postgres.ts'
-import { openPostgresStore } from '../../store/postgres/postgres-store.ts'
-import type { Store } from '../../store/store.ts'
+import { noPostgres, openPostgresStoreForTest } from '../../../../../test/servers/database.ts'
 import { idempotencyContract } from './contract/idempotency-contract.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 
-const obstacle = postgresObstacle()
-if (obstacle === null) {
-  idempotencyContract('PostgreSQL', openPrivate)
+if (noPostgres === null) {
+  idempotencyContract('PostgreSQL', openPostgresStoreForTest)
   describe('on PostgreSQL', () => test('lists, filters and pages are the same', listsArePaged))
-} else describe('PostgreSQL', () => test.skip(`keeps what the door promises (skipped: ${obstacle})`))
+} else describe('PostgreSQL', () => test.skip(`keeps what the door promises (skipped: ${noPostgres})`))
 
 async function listsArePaged(): Promise<void> {
-  const laboratory = await openLaboratory({}, openPrivate)
+  const laboratory = await openLaboratory({}, openPostgresStoreForTest)
   try {
     const key = await laboratory.keyOf({ subject: 'ada' })
     for (const name of ['a', 'b', 'c']) await laboratory.post('/v1/sessions', { key: name, wait_ms: 9000 }, { key })
@@ -35,15 +32,4 @@ async function listsArePaged(): Promise<void> {
   } finally {
     await laboratory.close()
   }
-}
-
-/** Closing it ends the server too. */
-async function openPrivate(): Promise<Store> {
-  const { host, port, user, database, stop } = await startPostgres()
-  const store = await openPostgresStore({ host, port, user, database })
-  const close = async () => {
-    await store.close()
-    await stop()
-  }
-  return { ...store, close }
 }

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { requiredBackends } from '../../../../../test/environment/backends.ts'
-import { postgresObstacle, startPostgres, type PrivatePostgres } from '../../../../../test/environment/postgres.ts'
+import { postgresObstacle, type PrivatePostgres } from '../../../../../test/environment/postgres.ts'
+import { newPostgresDatabase } from '../../../../../test/environment/shared-postgres.ts'
 import { storeContract } from '../contract/store-contract.ts'
 
 const obstacle = postgresObstacle()
@@ -15,7 +16,7 @@ test.runIf(requiredBackends().length > 0)('a machine that is there for testing h
 describe.skipIf(obstacle !== null)(`a private PostgreSQL${obstacle === null ? '' : ` (skipped: ${obstacle})`}`, () => {
   let server: PrivatePostgres
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await newPostgresDatabase()
   })
   afterAll(() => server.stop())
 
