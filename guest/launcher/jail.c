@@ -22,7 +22,7 @@
 
 enum { START_TIMEOUT_MS = 20000 };
 
-__attribute__((noreturn)) static void complain(const char *what) {
+void complain(const char *what) {
   dprintf(STDERR_FILENO, "%s: %s\n", what, strerror(errno));
   _exit(126);
 }

@@ -38,4 +38,7 @@ __attribute__((noreturn)) void jail_fail(const struct jail *jail, const char *st
 void become_jail_user(const struct plan *plan);
 void become_clean(int complaint);
 
+/* For that child: prints what failed with its errno, and exits. */
+__attribute__((noreturn)) void complain(const char *what);
+
 #endif

@@ -35,6 +35,7 @@ import { restApp } from './ingress/rest/rest.ts'
 import { socketDoor } from './ingress/sockets/socket-door.ts'
 import { socketRows } from './ingress/sockets/sockets.ts'
 import { readinessCheck } from './ingress/rest/server-readiness.ts'
+import { defaultObstacles } from './policy/default-obstacles.ts'
 import { pullableImages } from './policy/pullable-images.ts'
 import { DEFAULT_SCOPE } from './policy/scopes/choices.ts'
 import { RELEASE } from './release.ts'
@@ -66,6 +67,8 @@ export interface RunningServer {
   readonly newKey: string | null
   readonly keyFile: string | null
   readonly orphansDestroyed: number
+  /** Why every sandbox with the configured defaults is refused; empty where they can be made. */
+  readonly obstacles: readonly string[]
   /** `null`: it is closed. */
   readonly box: BoxDoor | null
   /** Takes no new work, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
@@ -150,6 +153,8 @@ async function start(
   endings.push(() => registry.close())
   const wish = { kind: config.backend, image: config.image, isImageNamed: false }
   const chosen = await chooseBackend(registry.open, onProgress === undefined ? wish : { ...wish, onProgress })
+  const obstacles = defaultObstacles(config, chosen.capabilities)
+  for (const problem of obstacles) log.warn('defaults-refused', { problem })
   const expected = await expectedSandboxes(store, serverId)
   const orphans = await destroyOrphans({ chosen: chosen.backend, open: registry.open, stateDir, expected })
   if (orphans.kept.length > 0) log.warn('orphans-kept', { sandboxes: orphans.kept.join(' ') })
@@ -217,6 +222,7 @@ async function start(
     checkReady: readinessCheck({
       ...{ store, clock: Date.now, isStopping: () => isStopping },
       checkHome: homeHealth({ home, reserve, log, databasePath: config.storeUrl === null ? databasePathOf(home.path) : null }),
+      canServe: obstacles.length === 0,
       askBackend: (signal) => chosen.backend.list(signal),
     }),
     steadyClock,
@@ -273,6 +279,7 @@ async function start(
     newKey: adminKey?.madeNow ?? null,
     keyFile: adminKey?.file ?? null,
     orphansDestroyed: orphans.destroyed,
+    obstacles,
     box,
     close: () => (ending ??= close()),
   }

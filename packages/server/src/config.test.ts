@@ -17,6 +17,26 @@ const sourceOf = (name: string, config = load()) => config.shown.find((setting) 
 
 const OIDC = { HOLDFAST_OIDC_ISSUER: 'https://login.example', HOLDFAST_OIDC_AUDIENCE: 'holdfast' }
 
+describe('limits: none', () => {
+  const none = { cpus: null, memoryBytes: null, pids: null }
+
+  test('gives up every limit that needs cgroups, from the file and from the environment', () => {
+    expect(load({ HOLDFAST_LIMITS: 'none' }).limits).toMatchObject({ ...none, openFiles: 1024 })
+    file('limits: none')
+    expect(load().limits).toMatchObject({ ...none, openFiles: 1024 })
+    expect(load({ HOLDFAST_LIMITS_PIDS: '64' }).limits).toMatchObject({ ...none, pids: 64 })
+  })
+
+  test('wins over a limit of an earlier source, and not over one beside it', () => {
+    file('limits:\n  memory: 1g')
+    expect(load({ HOLDFAST_LIMITS: 'none', HOLDFAST_LIMITS_CPUS: '2' }).limits).toMatchObject({ ...none, cpus: 2 })
+  })
+
+  test('any other word is refused by name', () => {
+    expect(() => load({ HOLDFAST_LIMITS: 'some' })).toThrow('HOLDFAST_LIMITS "some" must be none')
+  })
+})
+
 describe('who comes in', () => {
   test('only keys, at a generous rate, from no other page, unless the operator says more', () => {
     expect(load()).toMatchObject({

@@ -10,7 +10,7 @@ import type { Rate } from './access/token-buckets.ts'
 import { oidcConfig } from './config/oidc-config.ts'
 import type { OidcConfig } from './config/oidc-config.ts'
 import { configuredProfiles } from './config/profile-settings.ts'
-import { environmentValues, fileValues } from './config/sources.ts'
+import { environmentValues, fileValues, withoutLimits } from './config/sources.ts'
 import type { RawValue, RawValues } from './config/sources.ts'
 import { SETTING_NAMES, SETTINGS, settingOf } from './config/settings.ts'
 import type { SettingName, SettingValue } from './config/settings.ts'
@@ -120,7 +120,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
   const configFile = namedFile === undefined ? join(early('home'), 'holdfast.yaml') : resolve(namedFile)
   const fromFile = fileValues(configFile, namedFile !== undefined)
 
-  const sources = [fromFlags, fromEnvironment, fromFile]
+  const sources = [fromFlags, fromEnvironment, fromFile].map(withoutLimits)
   const read = valueReader(sources)
   const network = read('network')
   const limits = {

@@ -10,6 +10,7 @@ export function addUp(program: Command): void {
     .option('--port <port>', 'port to listen on (default 5410; 0 takes any free one)')
     .option('--backend <kind>', 'auto, podman, docker, nsjail or bubblewrap')
     .option('--image <name>', 'default image of the container backends')
+    .option('--limits <none>', 'none: give up the limits of CPUs, memory and processes, which need root or delegated cgroups')
     .option('--home <directory>', 'where the server keeps its state (default ~/.holdfast)')
     .option('--config <file>', 'configuration file (default <home>/holdfast.yaml)')
     .addHelpText(

@@ -2,11 +2,12 @@
  * A server as a person starts it, `holdfast up` in a process of its own, and this program beside it as a person uses it.
  */
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Holdfast } from '@holdfast/sdk'
 import { PROGRAM } from '../../../../test/environment/holdfast-program.ts'
@@ -35,8 +36,17 @@ export interface RealServer {
   again(): Promise<RealServer>
 }
 
-export async function realServer(settings: NodeJS.ProcessEnv): Promise<RealServer> {
-  return startOn(mkdtempSync(join(tmpdir(), 'holdfast-cli-')), 0, settings)
+/** Starts the program with these arguments; tests of another account have their own way. */
+export type StartUp = (argv: readonly string[], env: NodeJS.ProcessEnv) => ChildProcessByStdio<Writable | null, Readable, Readable>
+
+const startHere: StartUp = (argv, env) => spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+
+export async function realServer(
+  settings: NodeJS.ProcessEnv,
+  startUp: StartUp = startHere,
+  home = mkdtempSync(join(tmpdir(), 'holdfast-cli-')),
+): Promise<RealServer> {
+  return startOn(home, 0, settings, startUp)
 }
 
 /** With everything that runs in its sessions: a sandbox with work in it outlives its server. */
@@ -52,7 +62,7 @@ function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(HOLDFAST_|npm_|NO_COLOR|FORCE_COLOR)/.test(name)))
 }
 
-async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv): Promise<RealServer> {
+async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv, startUp: StartUp): Promise<RealServer> {
   // Many short runs of the same program: what the first one compiled serves the others.
   const base = {
     ...withoutOurs(process.env),
@@ -62,15 +72,12 @@ async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv):
     HOLDFAST_HOME: home,
     NODE_COMPILE_CACHE: join(home, 'compiled'),
   }
-  const child = spawn(process.execPath, [PROGRAM, 'up'], {
-    env: { ...base, HOLDFAST_PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = startUp([PROGRAM, 'up'], { ...base, HOLDFAST_PORT: String(port) })
   let said = ''
   const ready = Promise.withResolvers<string>()
   const hear = (text: string) => {
     said += text
-    const [, url] = /ready at (http:\S+)[^]*Ctrl-C stops/.exec(said) ?? []
+    const [, url] = /(?:ready|listening) at (http:\S+)[^]*Ctrl-C stops/.exec(said) ?? []
     if (url !== undefined) ready.resolve(url)
   }
   child.stdout.setEncoding('utf8').on('data', hear)
@@ -101,6 +108,6 @@ async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv):
       await exited
       return child.exitCode
     },
-    again: () => startOn(home, Number(new URL(url).port), settings),
+    again: () => startOn(home, Number(new URL(url).port), settings, startUp),
   }
 }

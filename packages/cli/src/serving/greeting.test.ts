@@ -13,8 +13,9 @@ const server: Greeted = {
     backend: { kind: 'bubblewrap' },
     version: '0.8.0',
     passedOver: [],
-    capabilities: { limits, reasons: {} },
+    capabilities: { limits, networkOn: true, reasons: {} },
   } as unknown as Greeted['chosen'],
+  obstacles: [],
   plane: { recovered: { sessions: 0, reattached: 0, lost: 0 } },
 }
 const words = { program: 'holdfast', onStop: 'keep', calls: { before: '', after: '' }, isTerminal: true } as const
@@ -39,6 +40,19 @@ test('the key itself is for terminals: a file or a journal would keep it', () =>
   const text = greeting(server, { ...words, isTerminal: false })
   expect(text).not.toContain('hf_new')
   expect(text).toContain('\nthe admin key is in the file /home/ana/.holdfast/admin.key\n')
+})
+
+test('a server that refuses every sandbox is not called ready, and says what to do', () => {
+  const text = greeting({ ...server, obstacles: ['memory cannot be limited: start the server as root'] }, words)
+  expect(text).not.toContain('is ready')
+  expect(text).toContain('NOT READY: sandboxes are refused, because\n  memory cannot be limited: start the server as root\n')
+})
+
+test('limits that were given up are no reason to complain', () => {
+  const capabilities = { limits: { cpus: false, memory: false, pids: false }, networkOn: true, reasons: { memory: 'start it as root' } }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what is said of it
+  const chosen = { ...server.chosen, capabilities } as unknown as Greeted['chosen']
+  expect(greeting({ ...server, chosen }, words)).not.toContain('as root')
 })
 
 test('a later one shows no key, and how much it took up', () => {

@@ -13,29 +13,26 @@ export interface GreetingWords {
   readonly isTerminal: boolean
 }
 
-export type Greeted = Pick<RunningServer, 'url' | 'chosen' | 'newKey' | 'keyFile'> & {
+export type Greeted = Pick<RunningServer, 'url' | 'chosen' | 'newKey' | 'keyFile' | 'obstacles'> & {
   readonly plane: { readonly recovered: RunningServer['plane']['recovered'] }
 }
 
-const LIMITED = ['cpus', 'memory', 'pids'] as const
-
-export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { program, onStop, calls, isTerminal }: GreetingWords): string {
+export function greeting(
+  { url, chosen, plane, newKey, keyFile, obstacles }: Greeted,
+  { program, onStop, calls, isTerminal }: GreetingWords,
+): string {
   const key = keyFile === null ? '$HOLDFAST_API_KEY' : `$(cat ${keyFile})`
-  const { limits, reasons } = chosen.capabilities
-  const unlimited = LIMITED.filter((name) => !limits[name]).map(
-    (name) =>
-      `this backend cannot limit ${name} here, so sandboxes are refused until HOLDFAST_LIMITS_${name.toUpperCase()}=none or: ${reasons[name] ?? 'see holdfast doctor'}`,
-  )
   const body = '{"scope":"chat","variables":{"launcher_type":"group","launcher_id":"123456"},"argv":["python3","-c","print(6*7)"]}'
   const chat = '--scope chat --var launcher_type=group --var launcher_id=123456'
   return [
     ...chosen.passedOver.map((why) => `passed over ${why}`),
-    `holdfast is ready at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
+    `holdfast is ${obstacles.length === 0 ? 'ready' : 'listening'} at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
+    ...(obstacles.length === 0 ? [] : ['NOT READY: sandboxes are refused, because', ...obstacles.map((line) => `  ${line}`)]),
     ...(newKey === null || !isTerminal ? [] : [`admin key, shown only now: ${newKey}`]),
     ...(keyFile === null ? [] : [`the admin key is in the file ${keyFile}`]),
     `the API is described at ${url}/docs`,
     ...recoveredWords(plane.recovered),
-    ...unlimited,
+    ...networkLines(chosen.capabilities, obstacles),
     '',
     'Run Python for the chat group_123456, with curl or with this program:',
     `  curl -s ${url}/v1/exec -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${body}'`,
@@ -46,6 +43,12 @@ export function greeting({ url, chosen, plane, newKey, keyFile }: Greeted, { pro
       : 'Ctrl-C stops the server and removes its sandboxes; workspaces stay.',
     '',
   ].join('\n')
+}
+
+/** Not an obstacle while the network is off by default, but the first `--network on` would be refused. */
+function networkLines({ networkOn, reasons }: Greeted['chosen']['capabilities'], obstacles: readonly string[]): readonly string[] {
+  if (networkOn || obstacles.some((line) => line.includes(reasons.networkOn ?? ''))) return []
+  return [`no sandbox can have a network until this is fixed: ${reasons.networkOn}`]
 }
 
 function recoveredWords({ sessions, reattached, lost }: RunningServer['plane']['recovered']): readonly string[] {

@@ -179,6 +179,11 @@ export const SETTINGS = {
     fallback: 'off',
     help: 'Network of a sandbox unless the request says otherwise.',
   },
+  limits: {
+    schema: z.enum(['none'], { error: 'must be none, or a section with cpus, memory and pids' }).nullable(),
+    fallback: null,
+    help: 'none gives up the limits that need cgroups: limits.cpus, limits.memory and limits.pids, unless the same source sets them.',
+  },
   'limits.cpus': {
     schema: orNone(cpus, 'must be a number of processors such as 0.5 or 2'),
     fallback: 1,
@@ -384,9 +389,9 @@ export const SETTINGS = {
     help: 'Least severity that is logged.',
   },
   'log.format': {
-    schema: z.enum(['json', 'text'], { error: 'must be json or text' }),
-    fallback: 'json',
-    help: 'Log lines as JSON objects, or as text for people.',
+    schema: z.enum(['auto', 'json', 'text'], { error: 'must be auto, json or text' }),
+    fallback: 'auto',
+    help: 'Log lines as JSON objects, or as text for people; auto: text on a terminal, JSON elsewhere.',
   },
   'metrics.public': {
     schema: yesOrNo,

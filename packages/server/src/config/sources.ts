@@ -59,6 +59,15 @@ export function environmentValues(environment: NodeJS.ProcessEnv): RawValues {
   return values
 }
 
+const CGROUP_LIMITS = ['limits.cpus', 'limits.memory', 'limits.pids'] as const satisfies readonly SettingName[]
+
+/** `limits: none` stands for each limit that the same source does not set itself. */
+export function withoutLimits(values: RawValues): RawValues {
+  const limits = values.get('limits')
+  if (limits?.value !== 'none') return values
+  return new Map([...CGROUP_LIMITS.map((name) => [name, limits] as const), ...values])
+}
+
 function readIfPresent(path: string, isRequired: boolean): string {
   try {
     return readFileSync(path, 'utf8')
@@ -85,7 +94,8 @@ function* leaves(node: unknown, prefix: string, path: string): Generator<[name: 
   for (const [key, value] of Object.entries(node)) {
     const name = prefix === '' ? key : `${prefix}.${key}`
     const isGroup = SETTING_NAMES.some((setting) => setting.startsWith(`${name}.`))
-    if (isGroup) yield* leaves(value, name, path)
+    const isOneWord = isSettingName(name) && typeof value !== 'object'
+    if (isGroup && !isOneWord) yield* leaves(value, name, path)
     else yield [name, value]
   }
 }

@@ -29,11 +29,12 @@ export type LogFormat = keyof typeof FORMATS
 export interface LogOptions {
   /** What is less severe is left out. */
   readonly level: LogLevel
-  readonly format: LogFormat
+  /** `auto`: text where stderr is a terminal, otherwise JSON. */
+  readonly format: LogFormat | 'auto'
 }
 
 export function createLog({ level: least, format }: LogOptions, write: WriteLine = (line) => process.stderr.write(line)): Log {
-  const lineOf: Line = FORMATS[format]
+  const lineOf: Line = FORMATS[format === 'auto' ? (process.stderr.isTTY ? 'text' : 'json') : format]
   const at =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {

@@ -20,6 +20,8 @@ export interface ReadinessNeeds {
   readonly store: Store
   /** Throws `store_unavailable` when the home lacks something. */
   checkHome(): Promise<void>
+  /** Whether the backend makes sandboxes with the configured defaults. */
+  readonly canServe?: boolean
   /** Resolves when the backend answers. */
   askBackend(signal: AbortSignal): Promise<unknown>
   readonly clock: () => number
@@ -29,7 +31,16 @@ export interface ReadinessNeeds {
 
 /** Throws `server_stopping`, `store_unavailable` or `backend_unavailable`, with the `part` in its details. */
 export function readinessCheck(needs: ReadinessNeeds): () => Promise<void> {
-  const { isStopping, store, checkHome, askBackend, clock, storeAnswerMs = STORE_ANSWER_MS, backendAnswerMs = BACKEND_ANSWER_MS } = needs
+  const {
+    isStopping,
+    store,
+    checkHome,
+    canServe = true,
+    askBackend,
+    clock,
+    storeAnswerMs = STORE_ANSWER_MS,
+    backendAnswerMs = BACKEND_ANSWER_MS,
+  } = needs
   let answeredAt = Number.NEGATIVE_INFINITY
   const askStore = oneAtATime(() => answerWithin(storeAnswerMs, () => store.read((sql) => sql.get('SELECT 1 AS one'))))
   const askForSandboxes = oneAtATime(async () => {
@@ -40,6 +51,7 @@ export function readinessCheck(needs: ReadinessNeeds): () => Promise<void> {
     if (isStopping()) throw new HoldfastError('server_stopping', 'the server is stopping', { part: 'server' })
     await checkHome()
     await askStore().catch(notReady('store_unavailable', 'the database does not answer', 'store'))
+    if (!canServe) throw new HoldfastError('backend_unavailable', 'the backend refuses the configured defaults', { part: 'backend' })
     // A clock that was set back must not make an old answer look fresh for ever.
     if (Math.abs(clock() - answeredAt) < LATELY_MS) return
     await askForSandboxes().catch(notReady('backend_unavailable', 'the backend of the sandboxes does not answer', 'backend'))

@@ -23,7 +23,7 @@ import { removeCgroups } from './cgroup-removal.ts'
 import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
 import { filesystemView, type ViewEntry } from './filesystem-view.ts'
-import { isTunOpenToAll } from './jail-host.ts'
+import { isTunOpenToAll, OPEN_TUN } from './jail-host.ts'
 import type { JailHost } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
@@ -157,7 +157,7 @@ export function jailBackend(
 
   /** A file system that takes no owner map cannot show its files as those of another user. */
   async function ownUserProblem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null> {
-    if (!isRoot && spec.network === 'on' && !isTunOpenToAll()) return '/dev/net/tun is not open to every user; run `chmod 666 /dev/net/tun`'
+    if (!isRoot && spec.network === 'on' && !isTunOpenToAll()) return `/dev/net/tun is not open to every user; run \`${OPEN_TUN}\``
     const sources = spec.mounts.filter(({ isOwn }) => isOwn !== true).map(({ source }) => source)
     if (sources.length === 0) return null
     if (!isRoot) return 'only root can give another owner to a directory of the host that it shows'

@@ -38,9 +38,13 @@ export function findNetwork(isRoot: boolean, searchPath?: string): JailHost['net
   if (program === null) return { reason: 'slirp4netns is not installed; run `apt-get install slirp4netns`' }
   const mode = isRoot ? constants.F_OK : constants.R_OK | constants.W_OK
   if (!isAccessible('/dev/net/tun', mode))
-    return { reason: '/dev/net/tun cannot be used; run `modprobe tun` and allow this user to read and write it' }
+    return {
+      reason: `/dev/net/tun ${isAccessible('/dev/net/tun', constants.F_OK) ? `is closed to this user; run \`${OPEN_TUN}\`` : 'is not there; run `sudo modprobe tun`'}`,
+    }
   return { program }
 }
+
+export const OPEN_TUN = 'sudo chmod 666 /dev/net/tun'
 
 /** The network helper of a sandbox with subordinate users is one of them, so it has no right to the device but everybody's. */
 export function isTunOpenToAll(): boolean {
