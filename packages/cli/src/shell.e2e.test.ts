@@ -28,6 +28,15 @@ onBubblewrap(
       expect(await terminal.ended).toMatchObject({ code: 7, cooked: true })
     })
 
+    test('the prompt names the session and the directory', async () => {
+      const terminal = open('shell', 'where am I')
+      await terminal.until('where_am_I:/workspace$ ')
+      terminal.type('cd /tmp\r')
+      await terminal.until('where_am_I:/tmp$ ')
+      terminal.type('exit 5\r')
+      expect(await terminal.ended).toMatchObject({ code: 5 })
+    })
+
     test('Ctrl-C is a key: it ends what runs inside, and the shell stays', async () => {
       const terminal = await shell('interrupt')
       // A program that reads: it runs when it answers. A shell that is about to start one may miss the key.
@@ -45,8 +54,9 @@ onBubblewrap(
 
     test('~. leaves it running, and attach finds it as it was', async () => {
       const terminal = await shell('detach')
-      terminal.type('word=kept\r')
-      await terminal.until(PROMPT)
+      // A question to the terminal: its answer must not be typed into the shell of whoever comes back.
+      terminal.type("word=kept; printf '\\033[6n'\r")
+      await terminal.until('\u001B[6n')
       terminal.type('~?')
       await terminal.until('leave it running')
       terminal.type('~.')
@@ -58,7 +68,9 @@ onBubblewrap(
       await back.until(PROMPT)
       back.type('echo $word; exit 3\r')
       await back.until('kept')
-      expect(await back.ended).toMatchObject({ code: 3, cooked: true })
+      const end = await back.ended
+      expect(end).toMatchObject({ code: 3, cooked: true })
+      expect(end.screen).not.toContain('\u001B[6n')
     })
 
     test('what a program switched on in the terminal is switched off when its person leaves', async () => {

@@ -12,6 +12,7 @@ import type { SessionFlags } from '../flags/session-flags.ts'
 import { interruption } from '../interruption.ts'
 import { note } from '../failure.ts'
 import { write } from '../output/print.ts'
+import { plainRead } from '../plain-read.ts'
 import { endWith, runsCommand } from '../running.ts'
 import { commandEnd, terminalEnd } from '../terminal/terminal-end.ts'
 import { terminalSize, visit } from '../terminal/visit.ts'
@@ -45,17 +46,18 @@ async function comeBack(names: readonly string[], flags: AttachFlags): Promise<n
   const session = await findSession(await openClient(flags), name)
   const execution = await findExecution(session, rest[0] ?? '')
   if (process.stdout.isTTY && flags.stdin) {
-    const code = await atTerminal(session, execution)
+    const code = await atTerminal(session, execution, flags)
     if (code !== null) return code
   }
   return atStreams(execution, flags.stdin)
 }
 
 /** `null`: it has none. */
-async function atTerminal(session: Session, { id }: Execution): Promise<number | null> {
+async function atTerminal(session: Session, { id }: Execution, flags: ServerFlags): Promise<number | null> {
   const size = terminalSize('attach')
+  const { end_seq: printed } = await plainRead(flags, `/v1/sessions/${session.id}/executions/${id}/output`, { encoding: 'base64' })
   try {
-    const exit = await visit((options) => session.pty.connect(id, { ...options, size }))
+    const exit = await visit((options) => session.pty.connect(id, { ...options, size }), typeof printed === 'number' ? printed : 0)
     return terminalEnd(exit, `holdfast attach ${session.id} ${id}`)
   } catch (error) {
     if (isHoldfastError(error, 'not_interactive')) return null

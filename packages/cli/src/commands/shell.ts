@@ -41,13 +41,22 @@ A broken connection is made again; what was printed meanwhile is there.`,
   )
 }
 
+/** A login shell whose prompt says where one is: `demo:/workspace$ `. What the sandbox's own start files set wins. */
+export function loginShell(key: string): string {
+  const name = key.replaceAll(/[^\w.@+-]/g, '_').slice(0, 40)
+  return [
+    `if command -v bash >/dev/null 2>&1; then PS1='${name}:\\w\\$ '; export PS1; exec bash -l; fi`,
+    `PS1='${name}:$PWD$ '; export PS1; exec sh -l`,
+  ].join('\n')
+}
+
 async function visitShell(argument: string | undefined, flags: ShellFlags): Promise<number> {
   const name = namedSession(argument, flags)
   const { cols, rows } = terminalSize('shell')
   const session = await useSession(await openClient(flags), name, sandboxWish(flags))
   const { notice } = session.record
   if (notice !== null) note(notice)
-  const { command, workdir: cwd } = flags
+  const { command = loginShell(session.key), workdir: cwd } = flags
   let id = ''
   const exit = await visit(async (options) => {
     const terminal = await session.pty.create({ ...options, cols, rows, command, cwd })

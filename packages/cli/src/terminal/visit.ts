@@ -7,6 +7,7 @@ import type { CommandExit, ConnectOptions, Terminal, TerminalSize } from '@holdf
 import { write } from '../output/print.ts'
 import { escapeReader } from './escapes.ts'
 import { rawKeyboard } from './raw-keyboard.ts'
+import { replayFilter } from './replayed-queries.ts'
 import { screenModes } from './screen-modes.ts'
 
 /** Ctrl-D. */
@@ -37,8 +38,14 @@ function say(lines: readonly string[]): void {
 /** How it ended. `hung up`: the person wanted to leave, and the server was not there to be told. */
 export type VisitEnd = CommandExit | 'detached' | 'hung up'
 
-export async function visit(open: (options: ConnectOptions) => Promise<Terminal>): Promise<VisitEnd> {
-  const terminal = await open({ onGap: (skippedBytes) => say([`${skippedBytes} bytes of its output are not kept any more`]) })
+/** `replayedBytes`: so much of its output was shown before. */
+export async function visit(open: (options: ConnectOptions) => Promise<Terminal>, replayedBytes = 0): Promise<VisitEnd> {
+  const replay = replayFilter(replayedBytes)
+  const onGap = (skippedBytes: number) => {
+    replay.skip(skippedBytes)
+    say([`${skippedBytes} bytes of its output are not kept any more`])
+  }
+  const terminal = await open({ onGap })
   const modes = screenModes()
   const keyboard = rawKeyboard(() => process.stdout.write(modes.undoing()))
   const resize = () => void terminal.resize(currentSize()).catch(() => undefined)
@@ -47,7 +54,7 @@ export async function visit(open: (options: ConnectOptions) => Promise<Terminal>
   try {
     for await (const bytes of terminal) {
       modes.watch(bytes)
-      await write(bytes)
+      await write(replay.pass(bytes))
     }
     return (await terminal.wait()) ?? (typing.hasHungUp() ? 'hung up' : 'detached')
   } finally {
