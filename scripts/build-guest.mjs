@@ -4,7 +4,7 @@
  * Skipped while sources, flags and compiler are what they were. Each binary is made under a temporary name and renamed,
  * so that two builds at once, or a running server, never see half of one.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { capture, findProgram } from './set-up/command.mjs'
@@ -69,7 +69,8 @@ async function buildBinary(root, name, sources, headers) {
   }
   const cc = compiler()
   const flags = ['-O2', ...WARNING_FLAGS, ...HARDENING_FLAGS, `-I${join(root, 'guest', 'src')}`, ...LINK_FLAGS]
-  const hash = hashFiles([...sources, ...headers], [cc, ...flags])
+  // By the file behind the name: another PATH finds the same compiler at /bin/cc and at /usr/bin/cc.
+  const hash = hashFiles([...sources, ...headers], [realpathSync(cc), ...flags])
   const binary = join(root, 'guest', 'build', name)
   if (existsSync(binary) && readStamp(root, name) === hash) return
   await step(`Compiling guest/build/${name}`, () => compile(cc, [...flags, ...sources], binary))

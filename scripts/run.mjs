@@ -26,15 +26,19 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * @typedef {object} Command
- * @property {boolean} needsSandboxes
- * @property {boolean} needsGuest
+ * @property {boolean | ((args: readonly string[]) => boolean)} needsSandboxes
+ * @property {boolean | ((args: readonly string[]) => boolean)} needsGuest
  * @property {(machine: Machine, args: readonly string[]) => Promise<number>} run
  */
 
 /** @type {Record<string, Command>} */
 const COMMANDS = {
   up: { needsSandboxes: true, needsGuest: true, run: async (machine, args) => runScript(machine, [await bundle(root), 'up', ...args]) },
-  holdfast: { needsSandboxes: true, needsGuest: true, run: async (machine, args) => runScript(machine, [await bundle(root), ...args]) },
+  holdfast: {
+    needsSandboxes: makesSandboxes,
+    needsGuest: makesSandboxes,
+    run: async (machine, args) => runScript(machine, [await bundle(root), ...args]),
+  },
   bench: { needsSandboxes: true, needsGuest: true, run: (machine, args) => runScript(machine, ['bench/main.ts', ...args]) },
   test: { needsSandboxes: true, needsGuest: true, run: ({ node, env }, args) => runTests(root, node, env, args) },
   'test:long': { needsSandboxes: true, needsGuest: true, run: ({ node, env }, args) => runLongTests(root, node, env, args) },
@@ -44,6 +48,18 @@ const COMMANDS = {
     needsGuest: false,
     run: ({ env }, args) => runInForeground(join(root, 'node_modules', '.bin', 'oxfmt'), args, { cwd: root, env }),
   },
+}
+
+/**
+ * Verbs that only ask a server need no compiler and no package of the system: they also serve a machine that never makes a sandbox.
+ *
+ * @param {readonly string[]} args flags before the verb take a value each
+ */
+function makesSandboxes(args) {
+  let at = 0
+  while (args[at]?.startsWith('-') === true) at += args[at]?.includes('=') === true ? 1 : 2
+  const [verb = '', next] = args.slice(at)
+  return ['up', 'box'].includes(verb) || (['sandbox', 'sandboxes'].includes(verb) && next === 'run')
 }
 
 /**
@@ -64,10 +80,11 @@ async function main([name = '', ...args]) {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined) throw new SetUpError(`unknown command '${name}'; there are: ${Object.keys(COMMANDS).join(', ')}`)
   const node = await ensureNode(root)
-  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` }
+  const env = { ...process.env, HOLDFAST_SETUP_CLONE: root, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` }
   await ensureNpmDependencies(root, node, env)
-  if (command.needsSandboxes) await ensureSystemPackages()
-  if (command.needsGuest) await buildGuest(root)
+  const needs = (/** @type {Command['needsGuest']} */ need) => (typeof need === 'function' ? need(args) : need)
+  if (needs(command.needsSandboxes)) await ensureSystemPackages()
+  if (needs(command.needsGuest)) await buildGuest(root)
   return command.run({ node, env }, args)
 }
 

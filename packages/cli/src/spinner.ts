@@ -11,6 +11,8 @@ const PATIENCE_MS = 300
 
 export interface Spinner {
   say(line: string): void
+  /** Whole lines of somebody else; they do not end up in the spinner's line. */
+  print(lines: string): void
   stop(): void
 }
 
@@ -33,6 +35,9 @@ function movingSpinner(first: string, output: NodeJS.WriteStream): Spinner {
     say(line) {
       text = line
     },
+    print(lines) {
+      output.write(isShown ? `\r\u001B[2K${lines}` : lines)
+    },
     stop() {
       clearInterval(timer)
       if (isShown) output.write('\r\u001B[2K')
@@ -51,6 +56,7 @@ function plainLines(output: NodeJS.WriteStream): Spinner {
       said.add(step)
       output.write(`${line}\n`)
     },
+    print: (lines) => void output.write(lines),
     stop() {},
   }
 }

@@ -7,7 +7,7 @@ import { lineRunner } from './contract/line-runner.ts'
 import { onBubblewrap, PATIENCE_MS } from './contract/on-bubblewrap.ts'
 
 onBubblewrap('holdfast up', (stage) => {
-  /** A printed line in a shell of its own, which knows only where the home is. */
+  /** A printed line in another terminal, which has nothing of the environment of the server. */
   async function shell(printed: string): Promise<string> {
     const lines = lineRunner(stage().server, false)
     return lines.run(printed).finally(lines.end)
@@ -16,7 +16,7 @@ onBubblewrap('holdfast up', (stage) => {
     const found = stage()
       .server.said()
       .split('\n')
-      .find((one) => one.trimStart().startsWith(beginning))
+      .find((one) => one.replace(/^ *(HOLDFAST_HOME=\S+ )?/, '').startsWith(beginning))
     expect(found).toBeDefined()
     return found ?? ''
   }

@@ -15,7 +15,7 @@ export interface LineRunner {
   end(): void
 }
 
-/** `isUrlKnown`: as if HOLDFAST_URL and HOLDFAST_API_KEY were set. */
+/** `isUrlKnown`: as if HOLDFAST_URL, HOLDFAST_API_KEY and HOLDFAST_HOME were set. */
 export function lineRunner({ environment }: Pick<RealServer, 'environment'>, isUrlKnown = true): LineRunner {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-lines-'))
   const bin = join(directory, 'bin')
@@ -24,7 +24,7 @@ export function lineRunner({ environment }: Pick<RealServer, 'environment'>, isU
   mkdirSync(work)
   writeFileSync(join(bin, 'holdfast'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
   chmodSync(join(bin, 'holdfast'), 0o755)
-  const { HOLDFAST_URL: _url, HOLDFAST_API_KEY: _key, ...rest } = environment
+  const { HOLDFAST_URL: _url, HOLDFAST_API_KEY: _key, HOLDFAST_HOME: _home, ...rest } = environment
   const env = { ...(isUrlKnown ? environment : rest), PATH: `${bin}${delimiter}${environment['PATH'] ?? ''}` }
   return {
     async run(line) {

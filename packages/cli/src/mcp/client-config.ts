@@ -1,6 +1,7 @@
 /**
  * What gives an MCP client a sandbox for each conversation: one line for a shell, or the JSON of its settings.
  */
+import { shellWord } from '../output/shell-word.ts'
 
 export const MCP_CLIENTS = ['claude', 'claude-desktop', 'cursor', 'vscode'] as const
 export type McpClient = (typeof MCP_CLIENTS)[number]
@@ -31,8 +32,4 @@ export function clientConfig(client: McpClient, { program, env }: OwnProgram, fl
     case 'vscode':
       return `code --add-mcp ${shellWord(JSON.stringify({ name: NAME, ...server }))}`
   }
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

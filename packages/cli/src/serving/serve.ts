@@ -1,12 +1,15 @@
 /**
  * The server in this process, until somebody stops it.
  */
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { createLog, loadConfig, startServer } from '@holdfast/server'
-import type { ConfigFlags } from '@holdfast/server'
+import type { Config, ConfigFlags } from '@holdfast/server'
 import { clientEnvironment } from '../config.ts'
 import { exitCodeOfSignal } from '../exit-code.ts'
 import { note } from '../failure.ts'
 import { write } from '../output/print.ts'
+import { shellWord } from '../output/shell-word.ts'
 import { startSpinner } from '../spinner.ts'
 import { giveMemoryBack } from './give-memory-back.ts'
 import { greeting } from './greeting.ts'
@@ -14,11 +17,11 @@ import { greeting } from './greeting.ts'
 export async function serve(flags: ConfigFlags): Promise<void> {
   const config = loadConfig(flags)
   const spinner = startSpinner('looking for a backend')
-  const log = createLog({ level: config.logLevel, format: config.logFormat })
+  const log = createLog({ level: config.logLevel, format: config.logFormat }, spinner.print)
   const server = await startServer(config, log, spinner.say).finally(spinner.stop)
   const { program } = clientEnvironment()
   await write(
-    greeting(server, { program, onStop: config.sessions.onStop, calls: callWords(flags, server.url), isTerminal: process.stdout.isTTY }),
+    greeting(server, { program, onStop: config.sessions.onStop, calls: callWords(config, server.url), isTerminal: process.stdout.isTTY }),
   )
   giveMemoryBack()
 
@@ -35,16 +38,21 @@ export async function serve(flags: ConfigFlags): Promise<void> {
   process.exit(0)
 }
 
-/** What another terminal needs to say so that it finds this server: nothing, where the flags changed nothing of it. */
-function callWords(flags: ConfigFlags, url: string): { readonly before: string; readonly after: string } {
-  const usual = loadConfig({ ...(flags.config === undefined ? {} : { config: flags.config }) })
-  const own = loadConfig(flags)
+/** What a call needs in another terminal, which has neither our flags nor our environment: nothing, where both changed nothing. */
+function callWords({ home }: Config, url: string): { readonly before: string; readonly after: string } {
   return {
-    before: own.home === usual.home ? '' : `HOLDFAST_HOME=${quoted(own.home)} `,
-    after: url === `http://${usual.host}:${usual.port}` ? '' : ` --url ${url}`,
+    before: home === join(homedir(), '.holdfast') ? '' : `HOLDFAST_HOME=${shellWord(home)} `,
+    after: url === addressIn(home) ? '' : ` --url ${url}`,
   }
 }
 
-function quoted(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+/** Where a client looks for the server of that home. */
+function addressIn(home: string): string | null {
+  try {
+    const { host, port } = loadConfig({ home }, {})
+    return `http://${host}:${port}`
+  } catch {
+    // Decision: our own file is another one, and what is wrong with this one does not matter here.
+    return null
+  }
 }
