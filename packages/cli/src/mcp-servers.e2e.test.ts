@@ -56,7 +56,7 @@ onBubblewrap('MCP servers', (stage) => {
     const data = JSON.parse((await holdfast(['mcp', 'inspect', 'tiny', '--session', 'talk', '-o', 'json'])).stdout)
     expect(data).toMatchObject({ env_keys: ['TOKEN'], tools: {}, offered: [{ name: 'say', inputSchema: {} }], runs: [{ state: 'ready' }] })
     expect(JSON.parse((await holdfast(['mcp', 'inspect', 'tiny', '-o', 'json'])).stdout)).toMatchObject({ tools: {}, offered: null })
-    expect((await holdfast(['mcp', 'logs', 'tiny'])).stdout).toMatch(/holdfast ready\n/)
+    expect((await holdfast(['mcp', 'logs', 'tiny', '-s', 'talk'])).stdout).toMatch(/holdfast ready\n/)
     expect(await holdfast(['mcp', 'rm', 'tiny'])).toMatchObject({ code: 0 })
     expect(await holdfast(['mcp', 'inspect', 'tiny'])).toMatchObject({ code: 1, stderr: expect.stringContaining('no MCP server "tiny"') })
     expect((await holdfast(['mcp', 'logs', 'tiny'])).stderr).toContain('\n  `holdfast mcp ls` lists the MCP servers')

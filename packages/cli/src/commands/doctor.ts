@@ -19,8 +19,12 @@ interface Findings {
   /** Whether sandboxes have other users of the host than the server. */
   readonly users: { readonly own: boolean; readonly reason?: string; readonly fix?: string }
   readonly backends: readonly ProbedBackend[]
-  /** What `auto` would take, or `null`. */
+  /** The backend that is configured, or the first that `auto` tries; `null`: none can be used. */
   readonly chosen: string | null
+  /** What `auto` takes where the first one cannot get its image; `null`: the first needs none, or there is no other. */
+  readonly otherwise: string | null
+  /** What the first one needs. */
+  readonly image: string | null
 }
 
 export function addDoctor(program: Command): void {
@@ -60,12 +64,31 @@ async function examine(config: Config): Promise<Findings> {
       guest,
       users: await usersOf(config),
       backends,
-      chosen: backends.find(({ probe }) => probe.available)?.kind ?? null,
+      ...choiceOf(config, backends),
     }
   } finally {
     await registry.close()
     rmSync(stateDir, { recursive: true, force: true })
   }
+}
+
+/** Only a start finds out whether an engine can get its image: that may take a download. */
+export function choiceOf(
+  { backend, image }: Pick<Config, 'backend' | 'image'>,
+  backends: readonly ProbedBackend[],
+): Pick<Findings, 'chosen' | 'otherwise' | 'image'> {
+  const usable = backends.flatMap(({ kind, probe }) => (probe.available ? [{ kind, hasImages: probe.capabilities.images }] : []))
+  const allowed = usable.filter(({ kind }) => backend === 'auto' || kind === backend)
+  const [first] = allowed
+  const needsImage = backend === 'auto' && first?.hasImages === true
+  const otherwise = needsImage ? allowed.find(({ hasImages }) => !hasImages) : undefined
+  return { chosen: first?.kind ?? null, otherwise: otherwise?.kind ?? null, image: needsImage ? image : null }
+}
+
+function verdictOf({ chosen, otherwise, image }: Pick<Findings, 'chosen' | 'otherwise' | 'image'>): string {
+  if (chosen === null) return 'No backend is available: sandboxes cannot be made until one of the fixes above is applied.'
+  if (image === null) return `Sandboxes are made with ${chosen}.`
+  return `Sandboxes are made with ${chosen} if it has the image ${image} or can pull it${otherwise === null ? '' : `, otherwise with ${otherwise}`}.`
 }
 
 async function usersOf(config: Config): Promise<Findings['users']> {
@@ -84,7 +107,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function report({ machine, guest, users, backends, chosen }: Findings): string {
+function report({ machine, guest, users, backends, ...choice }: Findings): string {
   const machineRows: readonly (readonly [string, string])[] = [
     ['node', machine.node],
     ['kernel', machine.kernel],
@@ -94,11 +117,7 @@ function report({ machine, guest, users, backends, chosen }: Findings): string {
     ['sandbox users', users.own ? 'their own' : `the server’s: ${users.reason}; ${users.fix}`],
     ['guest', guest.built ? 'built' : `not built: ${guest.fix}`],
   ]
-  const verdict =
-    chosen === null
-      ? 'No backend is available: sandboxes cannot be made until one of the fixes above is applied.'
-      : `Sandboxes are made with ${chosen} unless told otherwise.`
-  return `${facts(machineRows, surfaceOf(process.stdout))}\n${backends.map(backendLines).join('\n')}\n\n${verdict}\n`
+  return `${facts(machineRows, surfaceOf(process.stdout))}\n${backends.map(backendLines).join('\n')}\n\n${verdictOf(choice)}\n`
 }
 
 /** What each capability is called for people. */

@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { McpServerConfig, McpServerRecord, McpUseOptions } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
-import { targetOf } from '../find-session.ts'
+import { findSession, targetOf } from '../find-session.ts'
 import { EXIT_REFUSED } from '../exit-code.ts'
 import { note } from '../failure.ts'
 import { withFormat, withOutput } from '../flags/output-flags.ts'
@@ -131,9 +131,12 @@ function addLogs(mcp: Command): void {
     .command('logs')
     .description('what is told of an MCP server: what was done with it, its stderr, and what it printed that is no message')
     .argument('<name>', 'its name')
-    .addHelpText('after', `\nExample:\n  holdfast mcp logs everything`)
-  withServer(withFormat(logs)).action(async (name: string, flags: Flags) => {
-    const items = await (await openClient(flags)).mcp.logs(name)
+    .option('-s, --session <session>', 'only what ran in this session: its id or key')
+    .addHelpText('after', `\nExamples:\n  holdfast mcp logs everything\n  holdfast mcp logs everything -s demo`)
+  withServer(withFormat(logs)).action(async (name: string, flags: Flags & SessionFlags) => {
+    const client = await openClient(flags)
+    const session = flags.session === undefined ? null : await findSession(client, namedSession(undefined, flags))
+    const items = (await client.mcp.logs(name)).filter(({ sessionId }) => session === null || sessionId === session.id)
     if (flags.output !== 'table') return printList(items, { columns: [], idOf: ({ scopeKey }) => scopeKey }, flags)
     if (items.length === 0) note(`nothing of ${name} was started since the server was, or nothing that you may read`)
     await write(items.map((item) => logText(item, items.length > 1)).join(''))

@@ -11,6 +11,7 @@ import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
 import { printList, printOne, write } from '../output/print.ts'
 import type { OutputFlags } from '../output/print.ts'
+import { printableLines } from '../output/printable.ts'
 import type { Column } from '../output/table.ts'
 
 type Flags = ServerFlags & OutputFlags
@@ -56,9 +57,11 @@ function addShow(skills: Command): void {
     .description('show a skill with its instructions')
     .argument('<name>', 'its name')
     .addHelpText('after', `\nExample:\n  holdfast skills show reviewer`)
-  withServer(withOutput(show)).action(async (name: string, flags: Flags) =>
-    printOne(await (await openClient(flags)).skills.get(name), { rows: shownRows, idOf: nameOf }, flags),
-  )
+  withServer(withOutput(show)).action(async (name: string, flags: Flags) => {
+    const skill = await (await openClient(flags)).skills.get(name)
+    await printOne(skill, { rows, idOf: nameOf }, flags)
+    if (flags.quiet !== true && flags.output === 'table') await write(`\n${printableLines(skill.instructions.trimEnd())}\n`)
+  })
 }
 
 function addAdd(skills: Command): void {
@@ -215,8 +218,4 @@ function rows(skill: Skill) {
     ['created', skill.createdAt],
     ['changed', skill.updatedAt],
   ] as const
-}
-
-function shownRows(skill: Skill) {
-  return [...rows(skill), ['instructions', skill.instructions]] as const
 }

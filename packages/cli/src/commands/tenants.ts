@@ -12,6 +12,7 @@ import type { ServerFlags } from '../flags/server-flags.ts'
 import { printList, printOne } from '../output/print.ts'
 import type { OutputFlags } from '../output/print.ts'
 import type { Column } from '../output/table.ts'
+import { wireNames } from '../output/wire-names.ts'
 import { momentWords } from '../output/words.ts'
 
 type Flags = ServerFlags & OutputFlags
@@ -181,9 +182,17 @@ function rows({ id, name, state, policy, quotas, version, createdAt }: TenantRec
     ['id', id],
     ['name', name],
     ['state', state],
-    ['policy', JSON.stringify(policy)],
-    ['quotas', JSON.stringify(quotas)],
+    ['policy', settingWords(wireNames(policy))],
+    ['quotas', settingWords(wireNames(quotas))],
     ['version', String(version)],
     ['created', createdAt],
   ] as const
+}
+
+/** Such as `admin_exec: true, ceilings.idle_seconds: 900`, as the API calls them. */
+export function settingWords(value: unknown, path = ''): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `${path}: ${Array.isArray(value) ? value.join(' ') : String(value)}`
+  const parts = Object.entries(value).map(([name, inner]) => settingWords(inner, path === '' ? name : `${path}.${name}`))
+  return parts.length === 0 ? 'none' : parts.join(', ')
 }

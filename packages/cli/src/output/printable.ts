@@ -13,6 +13,11 @@ export function printable(text: string): string {
   })
 }
 
+/** The same with its line ends. */
+export function printableLines(text: string): string {
+  return text.split(/\r?\n/).map(printable).join('\n')
+}
+
 /** The same for JSON, and for YAML in double quotes, as their readers understand it; the lines stay. */
 export function printableJson(text: string): string {
   const escaped = (line: string) => line.replaceAll(UNSHOWN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
