@@ -1,5 +1,6 @@
 /** The command line's process: parse, run, one sentence and an exit code when something is wrong. */
 import { CommanderError } from 'commander'
+import { inOrder, leadingFlags } from './argument-order.ts'
 import { EXIT_BROKEN_PIPE, exitCodeOfRefusal, isBrokenPipe } from './exit-code.ts'
 import { isFailure, tellFailure } from './failure.ts'
 import { programFor } from './program-for.ts'
@@ -11,7 +12,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await (await programFor(process.argv[2])).parseAsync()
+  const words = process.argv.slice(2)
+  const program = await programFor(words[leadingFlags(words)])
+  await program.parseAsync(inOrder(program, words), { from: 'user' })
 } catch (error) {
   process.exitCode = report(error)
 }

@@ -10,11 +10,13 @@ import { targetOf, useSession } from '../find-session.ts'
 import { assignment, commandTime, duration, restartRules } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
-import { namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
+import { isNamedByFlags, namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
 import type { SessionFlags } from '../flags/session-flags.ts'
 import { sandboxWish, withSandboxWish } from '../flags/wish-flags.ts'
 import type { SandboxWishFlags } from '../flags/wish-flags.ts'
 import { write } from '../output/print.ts'
+import type { Format } from '../output/print.ts'
+import { shellWord } from '../output/shell-word.ts'
 import { endWith, runsCommand } from '../running.ts'
 import { terminalEnd } from '../terminal/terminal-end.ts'
 import { terminalSize, visit } from '../terminal/visit.ts'
@@ -29,6 +31,7 @@ interface ExecFlags extends ServerFlags, SessionFlags, SandboxWishFlags {
   /** Commander's way to say `--no-stdin`. */
   readonly stdin: boolean
   readonly detach?: true
+  readonly output: Format
   readonly name?: string
   readonly restart?: RestartRules
   /** Seconds. */
@@ -39,10 +42,10 @@ export function addExec(program: Command): void {
   const exec = program
     .command('exec')
     .description('run one command in a session, which is made if need be; ends with the command’s exit code')
-    .argument('[argv...]', 'the program and its arguments, after --')
+    .argument('[argv...]', 'the program and its arguments, after --; before it the session, unless --session or --scope names it')
     .option('-c, --command <text>', 'a command line for /bin/sh, instead of a program and arguments')
     .option('--timeout <seconds>', 'kill the command after so long; exit code 124', commandTime)
-    .option('--env <name=value>', 'set an environment variable; may be repeated', assignment)
+    .option('-e, --env <name=value>', 'set an environment variable; may be repeated', assignment)
     .option('--workdir <directory>', 'working directory inside (default: the workspace)')
     .option('-i, --interactive', 'pass stdin also when it is a terminal (a pipe or file always is); with --detach: keep it open for attach')
     .option('--no-stdin', 'pass no stdin')
@@ -56,12 +59,18 @@ export function addExec(program: Command): void {
       ).argParser(restartRules),
     )
     .option('--restart-pause <time>', 'before the first restart (default: 1s); twice as long before each further one, up to 30s', duration)
+    .addOption(
+      new Option('-o, --output <format>', 'json or yaml: one document at its end, with output, exit code and ids')
+        .choices(['table', 'json', 'yaml'])
+        .default('table'),
+    )
     .passThroughOptions()
     .addHelpText(
       'after',
       `
 Examples:
-  holdfast exec -s demo -- python3 -c 'print(6*7)'
+  holdfast exec demo -- python3 -c 'print(6*7)'
+  holdfast exec -s demo -e LANG=C -o json -- ls -l
   holdfast exec -s demo -c 'echo hello > note.txt; cat note.txt'
   holdfast exec --scope chat --var launcher_type=group --var launcher_id=123456 -- ls -l
   echo 'print(6*7)' | holdfast exec -s demo -- python3 -
@@ -69,7 +78,8 @@ Examples:
   holdfast exec -s demo --detach --name web -- python3 -m http.server 8000
   holdfast exec -s demo -d --name bot --restart on-failure:5 --restart-pause 2s -- python3 bot.py
 
-Ctrl-C kills the command; a second Ctrl-C leaves at once.
+Ctrl-C kills the command; a second Ctrl-C leaves at once. When the server is restarted meanwhile, the command runs on and its output
+follows; what was piped into it and not yet sent is lost then, and so is the command.
 Exit code: the command’s own; 128+n when signal n ended it; 124 timed out; 125 holdfast itself failed;
 126 the program could not be started; 127 it was not found.`,
     )
@@ -78,7 +88,17 @@ Exit code: the command’s own; 128+n when signal n ended it; 124 timed out; 125
   )
 }
 
-async function execute(argv: readonly string[], flags: ExecFlags): Promise<number> {
+/** `exec demo -- ls` means `exec -s demo -- ls`. */
+function sessionBefore(words: readonly string[], flags: ExecFlags): { readonly argv: readonly string[]; readonly session?: string } {
+  const [session, separator, ...argv] = words
+  if (isNamedByFlags(flags) || flags.pipeline !== undefined || session === undefined) return { argv: words }
+  if (separator === '--') return { argv, session }
+  const program = words.map(shellWord).join(' ')
+  throw wrongUse(`name the session with -s: \`holdfast exec -s <session> -- ${program}\`, or write it before --`)
+}
+
+async function execute(words: readonly string[], flags: ExecFlags): Promise<number> {
+  const { argv, session: before } = sessionBefore(words, flags)
   if ((argv.length === 0) === (flags.command === undefined))
     throw wrongUse('give either a program after -- or a command line with --command')
   if (flags.name !== undefined && flags.detach !== true) throw wrongUse('--name goes with --detach')
@@ -86,7 +106,9 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
   if (flags.restartPause !== undefined && flags.restart === undefined) throw wrongUse('--restart-pause goes with --restart')
   if (flags.detach === true && flags.tty === true)
     throw wrongUse('--detach and --tty do not go together; use `holdfast shell` and leave it with ~.')
-  const name = namedSession(undefined, flags)
+  if (flags.output !== 'table' && (flags.detach === true || flags.tty === true))
+    throw wrongUse('--output is about a command that is waited for; leave out --detach and --tty')
+  const name = namedSession(before, flags)
   const size = flags.tty === true ? terminalSize('--tty') : null
   const command = flags.command ?? argv
   const wish = sandboxWish(flags)
@@ -116,7 +138,8 @@ async function execute(argv: readonly string[], flags: ExecFlags): Promise<numbe
       name,
       Object.values(wish).some((value) => value !== undefined),
     )
-    const code = await attended(holdfast, { ...target, ...wish, ...options, command, timeoutMs: flags.timeout ?? null }, pieces, stop)
+    const asked = { ...target, ...wish, ...options, command, timeoutMs: flags.timeout ?? null }
+    const code = await attended(holdfast, asked, { pieces, stop, output: flags.output })
     return stop.exitCode ?? code
   } catch (error) {
     if (stop.exitCode !== null) return stop.exitCode

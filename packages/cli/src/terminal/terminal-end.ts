@@ -19,7 +19,15 @@ export function terminalEnd(end: VisitEnd, again: string): number {
   return EXIT_OWN_FAILURE
 }
 
-export function commandEnd({ status, exitCode, signal }: Pick<CommandExit, 'status' | 'exitCode' | 'signal'>): number {
+/** `found`: where its record is; given where nobody here asked for its end. */
+export function commandEnd(
+  { status, exitCode, signal }: Pick<CommandExit, 'status' | 'exitCode' | 'signal'>,
+  found: { readonly sessionId: string; readonly executionId: string } | null = null,
+): number {
+  if (status === 'cancelled' && found !== null)
+    note(
+      `the command was cancelled, by a server that stopped or by somebody else; \`holdfast logs ${found.sessionId} ${found.executionId}\` has what it printed`,
+    )
   if (status === 'lost') {
     note('contact with the sandbox was lost; how the command ended is not known')
     return EXIT_OWN_FAILURE
