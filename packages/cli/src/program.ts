@@ -12,6 +12,7 @@ import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addExec } from './commands/exec.ts'
 import { addFiles } from './commands/files.ts'
+import { addForward } from './commands/forward.ts'
 import { addKeys } from './commands/keys.ts'
 import { addKill } from './commands/kill.ts'
 import { addLogs } from './commands/logs.ts'
@@ -45,6 +46,7 @@ export function createProgram(): Command {
   addCopy(program)
   addFiles(program)
   addPreview(program)
+  addForward(program)
   addMcp(program)
   program.commandsGroup('Sessions:')
   addSessions(program)

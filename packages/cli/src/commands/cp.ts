@@ -15,13 +15,14 @@ export function addCopy(program: Command): void {
   const copy = program
     .command('cp')
     .description('copy files and directories into a session and out of it')
-    .argument('<source>', 'a path here, or session:path, or - for stdin')
-    .argument('<target>', 'a path here, or session:path, or - for stdout')
+    .argument('<source...>', 'a path here, or session:path, or - for stdin; several go into a directory')
+    .usage('[options] <source...> <target>')
     .addHelpText(
       'after',
       `
 Examples:
   holdfast cp report.pdf demo:/workspace/
+  holdfast cp *.csv notes.md demo:data/  several, into a directory
   holdfast cp demo:results.csv .
   holdfast cp ./project demo:            a directory, as demo:project
   holdfast cp ./project/. demo:          what is in it
@@ -32,15 +33,24 @@ Examples:
 
 A path inside is absolute, or relative to the workspace. Copying into a session makes it if need be.`,
     )
-  withServer(withSession(copy)).action(async (source: string, target: string, flags: ServerFlags & SessionFlags) => {
-    const from = insidePlace(source, flags)
+  withServer(withSession(copy)).action(async (paths: readonly string[], flags: ServerFlags & SessionFlags) => {
+    const [sources, target] = [paths.slice(0, -1), paths.at(-1) ?? '']
+    if (sources.length === 0) throw wrongUse('give what to copy and where to, such as report.pdf demo:/workspace/')
     const to = insidePlace(target, flags)
-    if ((from === null) === (to === null)) throw wrongUse('exactly one of the two must be in a session, written as session:path')
+    const from = sources.flatMap((source) => insidePlace(source, flags) ?? [])
+    if (from.length !== (to === null ? sources.length : 0))
+      throw wrongUse('either the target or all sources must be in a session, written as session:path')
+    if (sources.length > 1 && (sources.includes('-') || target === '-')) throw wrongUse('- stands for one file, so copy it alone')
+    // As `cp` does: several sources go into a directory, which the slash says.
+    const several = (path: string) => (sources.length > 1 && !path.endsWith('/') ? `${path}/` : path)
     const holdfast = await openClient(flags)
     const stop = interruption()
     try {
-      if (to !== null) await copyIn(await useSession(holdfast, to.session), source, to.path, stop.signal)
-      else if (from !== null) await copyOut(await findSession(holdfast, from.session), from.path, target, stop.signal)
+      if (to !== null) {
+        const session = await useSession(holdfast, to.session)
+        for (const source of sources) await copyIn(session, source, several(to.path), stop.signal)
+      }
+      for (const { session, path } of from) await copyOut(await findSession(holdfast, session), path, several(target), stop.signal)
     } catch (error) {
       stop.settle(error)
     } finally {

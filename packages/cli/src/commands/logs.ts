@@ -9,9 +9,11 @@ import { findSession } from '../find-session.ts'
 import { wholeNumber } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
-import { takeSession, withSession } from '../flags/session-flags.ts'
+import { takeSession, withSession, wrongUse } from '../flags/session-flags.ts'
 import type { SessionFlags } from '../flags/session-flags.ts'
 import { interruption } from '../interruption.ts'
+import { lastLines } from '../output/last-lines.ts'
+import type { OutputPiece } from '../output/last-lines.ts'
 import { write } from '../output/print.ts'
 import { isRecord, plainRead } from '../plain-read.ts'
 
@@ -21,6 +23,8 @@ const LOOK_EVERY_MS = 200
 interface LogsFlags extends ServerFlags, SessionFlags {
   readonly follow?: true
   readonly after: number
+  readonly tail?: number
+  readonly timestamps?: true
 }
 
 export function addLogs(program: Command): void {
@@ -31,11 +35,14 @@ export function addLogs(program: Command): void {
     .usage('[options] <session> <execution|process>')
     .option('-f, --follow', 'go on with what it prints, until it ends; of a process, also through its restarts')
     .option('--after <bytes>', 'only what it printed after so many bytes', wholeNumber(0, Number.MAX_SAFE_INTEGER), 0)
+    .option('--tail <lines>', 'only its last lines, of both streams together', wholeNumber(0, 1_000_000))
+    .option('-t, --timestamps', 'with --follow: the time at which each line came in here')
     .addHelpText(
       'after',
       `
 Examples:
   holdfast logs demo exe_4k2m…
+  holdfast logs -f -t --tail 20 demo web
   holdfast logs -f demo web
   holdfast logs -f --scope chat --var launcher_type=group --var launcher_id=123456 web
 
@@ -43,30 +50,51 @@ Its stdout goes to stdout and its stderr to stderr, byte for byte.`,
     )
   withServer(withSession(logs)).action(async (names: readonly string[], flags: LogsFlags) => {
     const { name, rest } = takeSession(names, flags, ['execution'])
+    if (flags.timestamps === true && flags.follow !== true)
+      throw wrongUse('--timestamps goes with --follow: the server keeps no times of what was printed')
     const session = await findSession(await openClient(flags), name)
     const named = rest[0] ?? ''
     const execution = await findExecution(session, named)
-    if (flags.follow !== true) return printKept(execution, flags)
-    await withInterruption(isExecutionId(named) ? follow(execution, flags.after) : followName(session, named, execution, flags.after))
+    const isPast = flags.follow !== true || flags.tail !== undefined
+    const seen = isPast ? await printKept(execution, flags) : flags.after
+    if (flags.follow !== true) return
+    const show = flags.timestamps === true ? stampedWriter() : showPiece
+    await withInterruption(isExecutionId(named) ? follow(execution, seen, show) : followName(session, named, execution, seen, show))
   })
 }
 
 type Following = (signal: AbortSignal) => Promise<void>
 
-function follow(execution: Execution, after: number): Following {
+type Show = (piece: OutputPiece) => Promise<void>
+
+const showPiece: Show = ({ channel, bytes }) => write(bytes, channel === 'stdout' ? process.stdout : process.stderr)
+
+/** Each line with the time of its first byte. */
+function stampedWriter(): Show {
+  const isNew = { stdout: true, stderr: true }
+  return async ({ channel, bytes }) => {
+    const stamp = `${new Date().toISOString()} `
+    const text = Buffer.from(bytes).toString('latin1')
+    const stamped = `${isNew[channel] ? stamp : ''}${text.replaceAll(/\n(?=[^])/g, `\n${stamp}`)}`
+    isNew[channel] = text.endsWith('\n')
+    await showPiece({ channel, bytes: Buffer.from(stamped, 'latin1') })
+  }
+}
+
+function follow(execution: Execution, after: number, show: Show): Following {
   return async (signal) => {
     for await (const event of execution.output({ after, signal })) {
       if (event.type === 'gap') tellGap(event.skippedBytes)
-      else if (event.type !== 'exit') await write(event.bytes, event.type === 'stdout' ? process.stdout : process.stderr)
+      else if (event.type !== 'exit') await show({ channel: event.type, bytes: event.bytes })
     }
   }
 }
 
 /** Through all that is started again under its name. */
-function followName(session: Session, name: string, first: Execution, after: number): Following {
+function followName(session: Session, name: string, first: Execution, after: number, show: Show): Following {
   return async (signal) => {
     for (let next: Execution | null = first; next !== null; next = await restarted(session, name, next, signal))
-      await follow(next, next === first ? after : 0)(signal)
+      await follow(next, next === first ? after : 0, show)(signal)
   }
 }
 
@@ -91,8 +119,10 @@ async function withInterruption(following: Following): Promise<void> {
   }
 }
 
-/** Up to what was printed when it was asked for; a program that prints on and on is not waited for. */
-async function printKept({ sessionId, id }: Execution, flags: LogsFlags): Promise<void> {
+/** Up to what was printed when it was asked for; a program that prints on and on is not waited for. The place after it. */
+async function printKept({ sessionId, id }: Execution, flags: LogsFlags): Promise<number> {
+  const held: OutputPiece[] = []
+  const show: Show = flags.tail === undefined ? showPiece : async (piece) => void held.push(piece)
   let after = flags.after
   let last: number | null = null
   do {
@@ -100,14 +130,17 @@ async function printKept({ sessionId, id }: Execution, flags: LogsFlags): Promis
     const page = await plainRead(flags, path, { after, encoding: 'base64' })
     if (numberOf(page['skipped_bytes']) > 0) tellGap(numberOf(page['skipped_bytes']))
     for (const piece of Array.isArray(page['items']) ? page['items'].filter(isRecord) : [])
-      await write(
-        Buffer.from(typeof piece['data'] === 'string' ? piece['data'] : '', 'base64'),
-        piece['channel'] === 'stderr' ? process.stderr : process.stdout,
-      )
+      await show({
+        channel: piece['channel'] === 'stderr' ? 'stderr' : 'stdout',
+        bytes: Buffer.from(typeof piece['data'] === 'string' ? piece['data'] : '', 'base64'),
+      })
     last ??= numberOf(page['end_seq'])
-    if (numberOf(page['seq']) <= after) return
+    if (numberOf(page['seq']) <= after) break
     after = numberOf(page['seq'])
   } while (after < last)
+  // What is kept has a bound, so it can be held.
+  for (const piece of lastLines(held, flags.tail ?? 0)) await showPiece(piece)
+  return after
 }
 
 export function tellGap(skippedBytes: number): void {

@@ -44,6 +44,9 @@ Whoever has the link may use the app without a key, until its time is over or th
     const made = await session.preview(port, { ttlSeconds: flags.ttl })
     if (flags.quiet !== true && flags.output !== 'table') return write(await structured(wireNames(made), flags.output))
     await write(`${printable(made.url)}\n`)
-    if (flags.quiet !== true) note(`works until ${made.expiresAt} (${momentWords(made.expiresAt, Date.now())})`)
+    if (flags.quiet === true) return
+    if (new URL(made.url).hostname.endsWith('.localhost'))
+      note(`works in a browser on the server’s machine only; \`holdfast forward ${session.key} ${port}\` works on this one`)
+    note(`works until ${made.expiresAt} (${momentWords(made.expiresAt, Date.now())})`)
   })
 }

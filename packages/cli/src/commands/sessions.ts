@@ -10,7 +10,7 @@ import type { LimitFlags } from '../flags/output-flags.ts'
 import { assignment, duration, repeated, wholeNumber } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
-import { namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
+import { isNamedByFlags, namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
 import type { SessionFlags } from '../flags/session-flags.ts'
 import { withSandboxWish, withTimes } from '../flags/wish-flags.ts'
 import type { SandboxWishFlags, TimesFlags } from '../flags/wish-flags.ts'
@@ -190,23 +190,32 @@ function addRelease(sessions: Command): void {
     readonly ifBusy?: 'wait' | 'fail' | 'kill'
     readonly drain?: number
     readonly workspace?: 'delete' | 'keep'
+    readonly label?: Readonly<Record<string, string>>
   }
   onSession(
     sessions,
     'release',
-    'end it after its work',
+    'end it after its work, or all open ones with a label',
     `
 Examples:
   holdfast sessions release my-task
-  holdfast sessions release my-task --if-busy kill --workspace keep`,
+  holdfast sessions release my-task --if-busy kill --workspace keep
+  holdfast sessions release --label run=42`,
   )
     .addOption(new Option('--if-busy <what>', 'what to do about running work').choices(['wait', 'fail', 'kill']))
     .option('--drain <time>', 'for how long to wait for it, such as 30s', duration)
     .addOption(new Option('--workspace <what>', 'what becomes of its files').choices(['delete', 'keep']))
+    .option('-l, --label <name=value>', 'instead of one session: every open one with this label; may be repeated', assignment)
     .action(async (argument: string | undefined, flags: ReleaseFlags) => {
-      const session = await opened(argument, flags)
-      const { ifBusy, drain: drainSeconds, workspace } = flags
-      await printSession(await session.release({ ifBusy, drainSeconds, workspace }), flags)
+      const { ifBusy, drain: drainSeconds, workspace, label: labels } = flags
+      const how = { ifBusy, drainSeconds, workspace }
+      if (labels === undefined) return printSession(await (await opened(argument, flags)).release(how), flags)
+      if (argument !== undefined || isNamedByFlags(flags)) throw wrongUse('name a session or a label, not both')
+      const holdfast = await openClient(flags)
+      const released: SessionRecord[] = []
+      for await (const { id } of holdfast.sessions.list({ state: OPEN_STATES, labels }))
+        released.push(await (await holdfast.sessions.get(id)).release(how))
+      await printList(released, { columns: sessionColumns(Date.now()), idOf }, flags)
     })
 }
 

@@ -8,7 +8,15 @@ import { vocabularyOf } from './vocabulary.ts'
 const vocabulary = vocabularyOf(createProgram())
 
 /** A server with two sessions, or none that answers. */
-const SESSIONS = `holdfast() { printf 'demo\\tidle\\nses_4k2m4k2m\\tdemo\\n'; }`
+const SESSIONS = `holdfast() {
+  case "$2 $3" in
+    scopes*) printf 'chat\\nuser\\n' ;;
+    servers*) printf 'words\\n' ;;
+    paths*) printf 'demo:data/\\ndemo:note.txt\\n' ;;
+    'processes demo') printf 'web\\trunning\\n' ;;
+    *) printf 'demo\\tidle\\nses_4k2m4k2m\\tdemo\\n' ;;
+  esac
+}`
 const NOBODY = 'holdfast() { echo trouble >&2; return 1; }'
 
 const isHere = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
@@ -18,7 +26,8 @@ describe('bash', () => {
   const script = completionScript('bash', vocabulary)
   const complete = (words: readonly string[], holdfast = SESSIONS) => {
     const quoted = ['holdfast', ...words].map((word) => `'${word}'`).join(' ')
-    const asking = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"`
+    const line = `COMP_LINE='holdfast ${words.join(' ')}'; COMP_POINT=\${#COMP_LINE};`
+    const asking = `${line} COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"`
     const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', `${holdfast}\n${script}\n${asking}`], { cwd: import.meta.dirname })
     expect(stderr.toString()).toBe('')
     return stdout.toString().trim().split('\n').toSorted()
@@ -45,6 +54,16 @@ describe('bash', () => {
     expect(complete(['shell', ''], NOBODY)).toEqual([''])
   })
 
+  test('processes of the session that was named, scopes, MCP servers and paths inside', () => {
+    expect(complete(['logs', ''])).toEqual(['demo', 'ses_4k2m4k2m'])
+    expect(complete(['logs', 'demo', ''])).toEqual(['web'])
+    expect(complete(['logs', '-f', 'demo', 'w'])).toEqual(['web'])
+    expect(complete(['exec', '--scope', 'ch'])).toEqual(['chat'])
+    expect(complete(['mcp', 'call', ''])).toEqual(['words'])
+    expect(complete(['cp', 'demo:n'])).toEqual(['note.txt'])
+    expect(complete(['files', 'ls', 'demo:'])).toEqual(['data/', 'note.txt'])
+  })
+
   test('files after -- and for cp', () => {
     expect(complete(['exec', '-s', 'demo', '--', 'scr'])).toEqual(['scripts.ts'])
     expect(complete(['cp', 'voc'])).toEqual(['vocabulary.ts'])
@@ -64,5 +83,5 @@ describe.each([
 test.each(['bash', 'zsh', 'fish'] as const)('the script for %s knows every verb and asks for sessions', (shell) => {
   const script = completionScript(shell, vocabulary)
   for (const { path } of vocabulary.filter((place) => place.path !== '')) expect(script).toContain(`'${path}'`)
-  expect(script).toContain('holdfast __complete sessions 2>/dev/null')
+  expect(script).toContain('holdfast __complete')
 })

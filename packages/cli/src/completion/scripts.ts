@@ -1,7 +1,7 @@
 /**
  * The vocabulary as a script of a shell. Sessions are asked for while completing: `holdfast __complete`.
  */
-import type { FlagWord, Vocabulary } from './vocabulary.ts'
+import type { FlagWord, Taken, Vocabulary } from './vocabulary.ts'
 
 export type ShellName = 'bash' | 'zsh' | 'fish'
 
@@ -42,7 +42,7 @@ function bashScript(vocabulary: readonly Vocabulary[]): string {
   const places = vocabulary.map((place) => {
     const values = place.flags.filter(withValue).map((flag) => {
       const shown = [flag.long, ...(flag.short === null ? [] : [flag.short])].map(quoted).join('|')
-      if (flag.isSession) return `        ${shown}) _holdfast_sessions; return ;;`
+      if (flag.asks !== null) return `        ${shown}) _holdfast_ask ${flag.asks} "$cur"; return ;;`
       return `        ${shown}) COMPREPLY=($(compgen ${flag.choices.length > 0 ? `-W ${words(flag.choices)}` : '-f'} -- "$cur")); return ;;`
     })
     const own = [...names(place), ...place.values]
@@ -58,8 +58,17 @@ function bashScript(vocabulary: readonly Vocabulary[]): string {
     ].join('\n')
   })
   return `# bash completion of holdfast; made by: holdfast completion bash
-_holdfast_sessions() {
-  COMPREPLY=($(compgen -W "$(holdfast __complete sessions 2>/dev/null | cut -f1)" -- "$cur"))
+_holdfast_ask() {
+  COMPREPLY=($(compgen -W "$(holdfast __complete "$1" "$prev" "$2" 2>/dev/null | cut -f1)" -- "$2"))
+}
+# Bash takes a colon for the end of a word, so the word is read from the line.
+_holdfast_place() {
+  local word=\${COMP_LINE:0:\${COMP_POINT:-0}}
+  word=\${word##* }
+  [[ $word == *:* ]] || return 1
+  _holdfast_ask paths "$word"
+  COMPREPLY=("\${COMPREPLY[@]#"\${word%:*}:"}")
+  compopt -o nospace 2>/dev/null || true
 }
 _holdfast() {
   local cur prev word verbs='' index
@@ -80,7 +89,16 @@ complete -F _holdfast holdfast
 `
 }
 
-const BASH_ARGUMENT = { session: '_holdfast_sessions', file: 'COMPREPLY=($(compgen -f -- "$cur"))', nothing: ':' } as const
+const BASH_FILES = 'COMPREPLY=($(compgen -f -- "$cur"))'
+const BASH_ARGUMENT: Readonly<Record<Taken, string>> = {
+  session: '_holdfast_ask sessions "$cur"',
+  process: '_holdfast_ask processes "$cur"',
+  server: '_holdfast_ask servers "$cur"',
+  place: '_holdfast_place || _holdfast_ask sessions "$cur"',
+  copy: `_holdfast_place || ${BASH_FILES}`,
+  file: BASH_FILES,
+  nothing: ':',
+}
 
 function zshScript(vocabulary: readonly Vocabulary[]): string {
   const described = (texts: readonly (readonly [string, string])[]) =>
@@ -88,7 +106,7 @@ function zshScript(vocabulary: readonly Vocabulary[]): string {
   const places = vocabulary.map((place) => {
     const values = place.flags.filter(withValue).map((flag) => {
       const shown = [flag.long, ...(flag.short === null ? [] : [flag.short])].map(quoted).join('|')
-      if (flag.isSession) return `        ${shown}) _holdfast_sessions; return ;;`
+      if (flag.asks !== null) return `        ${shown}) _holdfast_ask ${flag.asks}; return ;;`
       return `        ${shown}) ${flag.choices.length > 0 ? `compadd -- ${flag.choices.map(quoted).join(' ')}` : '_files'}; return ;;`
     })
     const flags = place.flags.flatMap(({ long, short, description }) => [
@@ -112,11 +130,15 @@ function zshScript(vocabulary: readonly Vocabulary[]): string {
   })
   return `#compdef holdfast
 # zsh completion of holdfast; made by: holdfast completion zsh
-_holdfast_sessions() {
-  local -a sessions found
-  sessions=("\${(@f)$(holdfast __complete sessions 2>/dev/null)}")
-  found=("\${(@)sessions%%$'\\t'*}")
+_holdfast_ask() {
+  local -a lines found
+  lines=("\${(@f)$(holdfast __complete "$1" "$words[CURRENT-1]" "$words[CURRENT]" 2>/dev/null)}")
+  found=("\${(@)lines%%$'\\t'*}")
   compadd -- "\${(@)found:#}"
+}
+_holdfast_place() {
+  [[ $words[CURRENT] == *:* ]] || return 1
+  _holdfast_ask paths
 }
 _holdfast() {
   local word verbs='' index
@@ -134,7 +156,20 @@ if [[ $funcstack[1] == _holdfast ]]; then _holdfast "$@"; else compdef _holdfast
 `
 }
 
-const ZSH_ARGUMENT = { session: '_holdfast_sessions', file: '_files', nothing: ':' } as const
+const ZSH_ARGUMENT: Readonly<Record<Taken, string>> = {
+  session: '_holdfast_ask sessions',
+  process: '_holdfast_ask processes',
+  server: '_holdfast_ask servers',
+  place: '_holdfast_place || _holdfast_ask sessions',
+  copy: '_holdfast_place || _files',
+  file: '_files',
+  nothing: ':',
+}
+
+const FISH_ARGUMENT: Readonly<Record<Taken, readonly string[]>> = {
+  ...{ session: ['sessions'], process: ['processes'], server: ['servers'], place: ['sessions', 'paths'], copy: ['paths'] },
+  ...{ file: [], nothing: [] },
+}
 
 function fishScript(vocabulary: readonly Vocabulary[]): string {
   const lines = vocabulary.flatMap((place) => {
@@ -142,19 +177,19 @@ function fishScript(vocabulary: readonly Vocabulary[]): string {
     return [
       ...place.verbs.map(({ name, description }) => `complete -c holdfast ${here} -fa ${quoted(name)} -d ${quoted(description)}`),
       ...place.flags.map(
-        ({ long, short, description, takesValue, choices, isSession }) =>
+        ({ long, short, description, takesValue, choices, asks }) =>
           `complete -c holdfast ${here} -l ${long.replace(/^--/, '')}${short === null ? '' : ` -s ${short.replace(/^-/, '')}`}` +
-          `${takesValue ? ' -r' : ''}${choices.length > 0 ? ` -fa ${words(choices)}` : isSession ? ` -fa '(__holdfast_sessions)'` : ''} -d ${quoted(description)}`,
+          `${takesValue ? ' -r' : ''}${choices.length > 0 ? ` -fa ${words(choices)}` : asks !== null ? ` -fa '(__holdfast_ask ${asks})'` : ''} -d ${quoted(description)}`,
       ),
       ...(place.values.length > 0 ? [`complete -c holdfast ${here} -fa ${words(place.values)}`] : []),
-      ...(place.takes === 'session' ? [`complete -c holdfast ${here} -fa '(__holdfast_sessions)'`] : []),
+      ...FISH_ARGUMENT[place.takes].map((kind) => `complete -c holdfast ${here} -fa '(__holdfast_ask ${kind})'`),
     ]
   })
   const steps = vocabulary.flatMap(({ path, verbs }) => verbs.map(({ name }) => join(path, name)))
   const aliases = aliasesOf(vocabulary).map(([from, to]) => `      case ${quoted(from)}\n        set verbs ${quoted(to)}`)
   return `# fish completion of holdfast; made by: holdfast completion fish
-function __holdfast_sessions
-  holdfast __complete sessions 2>/dev/null
+function __holdfast_ask
+  holdfast __complete $argv[1] (commandline -opc)[-1] (commandline -ct) 2>/dev/null
 end
 function __holdfast_verbs
   set -l verbs ''

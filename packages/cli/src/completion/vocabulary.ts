@@ -8,10 +8,13 @@ export interface Vocabulary {
   readonly path: string
   readonly verbs: readonly { readonly name: string; readonly aliases: readonly string[]; readonly description: string }[]
   readonly flags: readonly FlagWord[]
-  /** What its arguments are: one of these words, a session, or a file of this machine. */
+  /** What its arguments are: one of these words, or something of the server's or of this machine. */
   readonly values: readonly string[]
-  readonly takes: 'session' | 'file' | 'nothing'
+  readonly takes: Taken
 }
+
+/** `process`: a session, then one of its processes. `place`: a session, or `session:path`. `copy`: a file here, or `session:path`. */
+export type Taken = 'session' | 'process' | 'place' | 'copy' | 'server' | 'file' | 'nothing'
 
 export interface FlagWord {
   readonly long: string
@@ -19,7 +22,8 @@ export interface FlagWord {
   readonly description: string
   readonly takesValue: boolean
   readonly choices: readonly string[]
-  readonly isSession: boolean
+  /** What the server is asked for. */
+  readonly asks: 'sessions' | 'scopes' | null
 }
 
 export function vocabularyOf(program: Command): readonly Vocabulary[] {
@@ -40,16 +44,19 @@ function collect(command: Command, path: readonly string[]): readonly Vocabulary
         description,
         takesValue: required || optional,
         choices: argChoices ?? [],
-        isSession: long === '--session',
+        asks: long === '--session' ? 'sessions' : long === '--scope' && path[0] !== 'mcp' ? 'scopes' : null,
       })),
       values: first?.argChoices ?? [],
-      takes: takenBy(first?.name()),
+      takes: takenBy(first?.name(), path.join(' ')),
     },
     ...visible.filter((child) => child.name() !== 'help').flatMap((child) => collect(child, [...path, child.name()])),
   ]
 }
 
-function takenBy(argument: string | undefined): Vocabulary['takes'] {
-  if (argument === 'session' || argument === 'names' || argument === 'place') return 'session'
-  return argument === 'source' || argument === 'file' || argument === 'argv' ? 'file' : 'nothing'
+function takenBy(argument: string | undefined, path: string): Taken {
+  if (argument === 'names') return ['logs', 'attach', 'kill'].includes(path) ? 'process' : 'session'
+  if (argument === 'session' || argument === 'place') return argument
+  if (argument === 'name' && path.startsWith('mcp ') && path !== 'mcp add') return 'server'
+  if (path === 'cp') return 'copy'
+  return argument === 'file' || argument === 'argv' ? 'file' : 'nothing'
 }

@@ -18,7 +18,9 @@ export function refuse(request: IncomingMessage, answer: ServerResponse, { statu
   const text = isPage ? pageOf(body) : JSON.stringify(body)
   answer.writeHead(status, {
     ...{ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers },
-    ...(isPage ? { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'" } : {}),
+    ...(isPage
+      ? { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }
+      : {}),
     'content-length': Buffer.byteLength(text),
     // The body of the request was not read.
     ...(request.complete ? {} : { connection: 'close' }),
@@ -26,8 +28,17 @@ export function refuse(request: IncomingMessage, answer: ServerResponse, { statu
   answer.end(text)
 }
 
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}h1{font-size:1.2rem}p{opacity:.75}'
+/** While an app starts, the page asks again by itself. */
+const RETRY_SECONDS = 2
+
 function pageOf(body: unknown): string {
+  const isStarting = typeof body === 'object' && body !== null && 'code' in body && body.code === 'connection_refused'
   const words = typeof body === 'object' && body !== null && 'title' in body ? String(body.title) : 'the app cannot be shown'
   const sentence = `${words.charAt(0).toUpperCase()}${words.slice(1)}.`.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Preview</title><p>${sentence}</p></html>\n`
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Preview</title><style>${STYLE}</style>`
+  const retry = isStarting ? `<meta http-equiv="refresh" content="${RETRY_SECONDS}">` : ''
+  const advice = isStarting ? '<p>This page looks again every two seconds until the app listens.</p>' : ''
+  return `<!doctype html><html lang="en">${head}${retry}<h1>${sentence}</h1>${advice}</html>\n`
 }
