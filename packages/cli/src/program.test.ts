@@ -65,7 +65,7 @@ test('every verb that prints data can print it for programs, and every verb that
   expect(printing.length).toBeGreaterThan(30)
   for (const { command } of printing)
     expect(command.options.find(({ long }) => long === '--output')?.argChoices).toEqual(['table', 'json', 'yaml'])
-  const alone = ['up', 'box', 'doctor', 'config show', 'sandboxes run', 'mcp config', 'completion', 'version']
+  const alone = ['up', 'box', 'doctor', 'config show', 'backup', 'restore', 'sandboxes run', 'mcp config', 'completion', 'version']
   const asking = verbs.filter(({ path }) => !alone.includes(path))
   for (const { path, command } of asking) {
     const flags = command.options.map(({ long }) => long)

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { bareProgram, teachWhereHelpIs } from './bare-program.ts'
 import { addAttach } from './commands/attach.ts'
 import { addAudit } from './commands/audit.ts'
+import { addBackup } from './commands/backup.ts'
 import { addClock } from './commands/clock.ts'
 import { addBox } from './commands/box.ts'
 import { addCompletion } from './commands/completion.ts'
@@ -36,6 +37,7 @@ export function createProgram(): Command {
   addBox(program)
   addDoctor(program)
   addConfig(program)
+  addBackup(program)
   program.commandsGroup('Work:')
   addExec(program)
   addShell(program)
