@@ -30,8 +30,17 @@ export async function buildSdk(directory) {
   if (outside.length > 0) throw new Error(`the bundle imports ${outside.join(', ')}`)
   writeFileSync(join(directory, 'index.d.ts'), declarations())
   writeFileSync(join(directory, 'package.json'), `${JSON.stringify(publishedPackage(), null, 2)}\n`)
-  cpSync(join(PACKAGE, 'README.md'), join(directory, 'README.md'))
+  writeFileSync(join(directory, 'README.md'), withoutRepositoryLinks(readFileSync(join(PACKAGE, 'README.md'), 'utf8')))
   cpSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'))
+}
+
+/**
+ * A published page has no repository around it.
+ *
+ * @param {string} page
+ */
+export function withoutRepositoryLinks(page) {
+  return page.replaceAll(/\[([^\]]+)\]\(\.\.\/[^)]+\)/g, '`$1`')
 }
 
 function publishedPackage() {

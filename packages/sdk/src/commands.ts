@@ -20,6 +20,8 @@ import { executionRecord } from './execution-record.ts'
 import type { ExecutionRecord, Killed } from './execution-record.ts'
 import { feed } from './feeding.ts'
 import type { Content } from './input.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import { createList } from './lists.ts'
 import type { List, PagingOptions } from './lists.ts'
 import { sessionView } from './session-record.ts'
@@ -63,6 +65,17 @@ export interface Commands {
   list(options?: PagingOptions): List<ExecutionRecord>
   /** Ends it with everything it started. One that has ended is left as it is. */
   kill(executionId: string, options?: KillOptions): Promise<Killed>
+}
+
+const START_OPTIONS: OptionNames<StartOptions & { readonly background: true }> = {
+  ...{ cwd: true, env: true, expectedIncarnation: true },
+  ...{ stdin: true, interactive: true, terminal: true, timeoutMs: true, signal: true, background: true },
+}
+
+const RUN_OPTIONS: OptionNames<RunOptions> = {
+  ...{ cwd: true, env: true, expectedIncarnation: true },
+  ...{ stdin: true, timeoutMs: true, signal: true, background: true },
+  ...{ onStdout: true, onStderr: true },
 }
 
 export interface CommandsNeeds {
@@ -121,11 +134,12 @@ export function createCommands({ transport, session, letGo }: CommandsNeeds): Co
 
   function run(command: Command, options?: RunOptions): Promise<CommandResult>
   function run(command: Command, options: StartOptions & { readonly background: true }): Promise<Execution>
-  function run(
+  async function run(
     command: Command,
     options: RunOptions | (StartOptions & { readonly background: true }) = {},
   ): Promise<CommandResult | Execution> {
-    if (options.background === true) return start(command, options)
+    if (options.background === true) return checkedStart(command, options)
+    refuseUnknown('commands.run', options, RUN_OPTIONS)
     const { stdin, onStdout, onStderr, timeoutMs = DEFAULT_COMMAND_MS } = options
     const isWatched = (onStdout ?? onStderr) !== undefined || timeoutMs > LONGEST_PLAIN_MS
     if (isWatched || (stdin !== undefined && !(typeof stdin === 'string' && isShort(stdin)))) return runWatched(command, options)
@@ -133,9 +147,14 @@ export function createCommands({ transport, session, letGo }: CommandsNeeds): Co
     return execute(transport, { sessionId: session().id, command, cwd, env, expectedIncarnation, signal, stdin, timeoutMs })
   }
 
+  async function checkedStart(command: Command, options: StartOptions = {}): Promise<Execution> {
+    refuseUnknown('commands.start', options, START_OPTIONS)
+    return start(command, options)
+  }
+
   return {
     run,
-    start,
+    start: checkedStart,
     async connect(executionId, options = {}) {
       const found = await transport.json<ExecutionView>({ path: `${path}/${encodeURIComponent(executionId)}`, ...callOf(options) })
       return handle(found.id, session())

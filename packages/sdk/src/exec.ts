@@ -13,6 +13,8 @@ import type { CommandResult } from './command-result.ts'
 import { commandFields } from './command-wish.ts'
 import type { Command, CommandWish } from './command-wish.ts'
 import { HoldfastError } from './errors.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import { createTextCapture } from './text-capture.ts'
 import { sessionView } from './session-record.ts'
 import type { SessionView } from './session-record.ts'
@@ -45,6 +47,19 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
   readonly onOutput?: ((piece: { readonly type: 'stdout' | 'stderr'; readonly bytes: Uint8Array }) => void | Promise<void>) | undefined
   /** When it has started. */
   readonly onStarted?: ((started: { readonly executionId: string; readonly session: SessionView }) => void) | undefined
+}
+
+const EXEC_OPTIONS: OptionNames<ExecOptions> = {
+  ...{ key: true, scope: true, variables: true, sessionId: true },
+  ...{ profile: true, pipeline: true, image: true, network: true, rootfs: true, workspace: true, mounts: true, limits: true },
+  ...{ cwd: true, env: true, expectedIncarnation: true, command: true, stdin: true, interactive: true, timeoutMs: true, signal: true },
+  ...{ onStdout: true, onStderr: true, onOutput: true, onStarted: true },
+}
+
+/** As a caller of the client asks for it. */
+export async function checkedExecute(transport: Transport, options: ExecOptions): Promise<CommandResult> {
+  refuseUnknown('exec', options, EXEC_OPTIONS)
+  return execute(transport, options)
 }
 
 export function execute(transport: Transport, options: ExecOptions): Promise<CommandResult> {

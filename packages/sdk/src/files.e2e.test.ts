@@ -84,6 +84,7 @@ describe.skipIf(isSkipped)(`files${why}`, () => {
     await expect(files.remove('tree')).rejects.toMatchObject({ code: 'file_operation_failed' })
     await files.remove('tree', { recursive: true })
     await expect(files.stat('tree')).rejects.toMatchObject({ code: 'file_not_found' })
+    expect(await files.exists('tree')).toBe(false)
   })
 
   test('a directory goes out as an archive and comes back as it was', async () => {

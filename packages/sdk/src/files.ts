@@ -6,6 +6,7 @@
 import type { FileView } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
+import { isHoldfastError } from './errors.ts'
 import { fileEntry } from './file-entry.ts'
 import type { FileEntry } from './file-entry.ts'
 import { openFile } from './file-reading.ts'
@@ -52,6 +53,8 @@ export interface Files {
   list(path: string, options?: ListFilesOptions): Promise<FileList>
   /** `follow`: of what a symbolic link points to. */
   stat(path: string, options?: CallOptions & { readonly follow?: boolean | undefined }): Promise<FileEntry>
+  /** Whether there is anything of that name, a link to nothing too. */
+  exists(path: string, options?: CallOptions): Promise<boolean>
   /** `recursive`: a directory with everything in it. */
   remove(path: string, options?: CallOptions & { readonly recursive?: boolean | undefined }): Promise<void>
   move(from: string, to: string, options?: Omit<WriteOptions, 'mode' | 'append'>): Promise<FileEntry>
@@ -86,6 +89,9 @@ export function createFiles({ transport, sessionId, letGo }: FilesNeeds): Files 
     return fileEntry(await transport.json<FileView>({ method: 'POST', path: `${base}/${route}`, json, ...callOf(options) }))
   }
 
+  const stat: Files['stat'] = async (path, { follow, ...options } = {}) =>
+    fileEntry(await transport.json<FileView>({ path: `${base}/stat`, query: { path, follow }, ...callOf(options) }))
+
   return {
     readStream,
     read: async (path, options) => new Uint8Array(await new Response(await readStream(path, options)).arrayBuffer()),
@@ -100,8 +106,16 @@ export function createFiles({ transport, sessionId, letGo }: FilesNeeds): Files 
       })
       return { items: wire.items.map(fileEntry), truncated: wire.truncated }
     },
-    stat: async (path, { follow, ...options } = {}) =>
-      fileEntry(await transport.json<FileView>({ path: `${base}/stat`, query: { path, follow }, ...callOf(options) })),
+    stat,
+    async exists(path, options = {}) {
+      try {
+        await stat(path, { ...options, follow: false })
+        return true
+      } catch (error) {
+        if (isHoldfastError(error, 'file_not_found')) return false
+        throw error
+      }
+    },
     remove: (path, { recursive, ...options } = {}) =>
       transport.send({ method: 'DELETE', path: base, query: { path, recursive }, ...callOf(options) }),
     move: (from, to, { parents, exclusive, ...options } = {}) => post('move', snake({ from, to, parents, exclusive }), options),

@@ -9,13 +9,15 @@ import { createAudit } from './audit.ts'
 import type { Audit } from './audit.ts'
 import type { CallOptions } from './call-options.ts'
 import type { CommandResult } from './command-result.ts'
-import { DEFAULT_URL, fromEnvironment } from './environment.ts'
+import { adminKeyHere, DEFAULT_URL, fromEnvironment } from './environment.ts'
 import { followEvents } from './events.ts'
 import type { EventOptions, SessionEvent } from './events.ts'
-import { execute } from './exec.ts'
+import { checkedExecute } from './exec.ts'
 import type { ExecOptions } from './exec.ts'
 import { createKeys } from './keys.ts'
 import type { Keys } from './keys.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import type { List, PagingOptions } from './lists.ts'
 import { createMcpServers } from './mcp.ts'
 import type { McpServers } from './mcp.ts'
@@ -48,7 +50,7 @@ import type { Webhooks } from './webhooks.ts'
 export interface HoldfastOptions {
   /** `HOLDFAST_URL`, or http://127.0.0.1:5410, unless given. */
   readonly url?: string | undefined
-  /** `HOLDFAST_API_KEY` unless given. */
+  /** `HOLDFAST_API_KEY` unless given; for a server on loopback also the `admin.key` in its home, where this program may read it. */
   readonly apiKey?: string | undefined
   /** For a platform administrator: the tenant that it is about. */
   readonly tenant?: string | undefined
@@ -65,6 +67,10 @@ export interface HoldfastOptions {
 }
 
 const TIMEOUT_MS = 60_000
+
+const CLIENT_OPTIONS: OptionNames<HoldfastOptions> = {
+  ...{ url: true, apiKey: true, tenant: true, onBehalfOf: true, groups: true, fetch: true, webSocket: true, timeoutMs: true },
+}
 
 export class Holdfast {
   /** Where the server is. */
@@ -83,11 +89,13 @@ export class Holdfast {
   readonly #facts: ServerFacts
 
   constructor(options: HoldfastOptions = {}) {
+    refuseUnknown('new Holdfast', options, CLIENT_OPTIONS)
+    const url = options.url ?? fromEnvironment('HOLDFAST_URL') ?? DEFAULT_URL
     const { tenant, onBehalfOf, groups, fetch = globalThis.fetch, webSocket = globalThis.WebSocket, timeoutMs = TIMEOUT_MS } = options
     const transport = createTransport({
       ...{ tenant, onBehalfOf, groups, webSocket, timeoutMs },
-      url: options.url ?? fromEnvironment('HOLDFAST_URL') ?? DEFAULT_URL,
-      apiKey: options.apiKey ?? fromEnvironment('HOLDFAST_API_KEY'),
+      url,
+      apiKey: options.apiKey ?? fromEnvironment('HOLDFAST_API_KEY') ?? adminKeyHere(url),
       // A browser's own wants to be called as a function of the window.
       fetch: (input, init) => fetch(input, init),
     })
@@ -106,7 +114,7 @@ export class Holdfast {
 
   /** The main job in one request: get or create the session of a conversation, run one command in it, be told what it printed. */
   exec(options: ExecOptions): Promise<CommandResult> {
-    return execute(this.#transport, options)
+    return checkedExecute(this.#transport, options)
   }
 
   /** What happens to all sessions that the caller may see, from the oldest event on unless `after` says otherwise; `after` is an `id`. */

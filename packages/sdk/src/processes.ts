@@ -10,6 +10,8 @@ import type { Command, CommandWish } from './command-wish.ts'
 import { createExecution } from './execution.ts'
 import type { Execution, KillOptions } from './execution.ts'
 import type { Killed } from './execution-record.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import { connectProcess } from './process-connection.ts'
 import type { AttachOptions, ProcessConnection } from './process-connection.ts'
 import type { SessionView } from './session-record.ts'
@@ -79,6 +81,11 @@ export interface Processes {
   attach(name: string, options?: AttachOptions): Promise<ProcessConnection>
 }
 
+const PROCESS_OPTIONS: OptionNames<ProcessOptions> = {
+  ...{ cwd: true, env: true, expectedIncarnation: true },
+  ...{ interactive: true, restart: true, signal: true, timeoutMs: true },
+}
+
 export interface ProcessesNeeds {
   readonly transport: Transport
   readonly session: () => SessionView
@@ -105,7 +112,9 @@ export function createProcesses({ transport, session, letGo }: ProcessesNeeds): 
     stop: (options) => stop(wire.name, options),
   })
   return {
-    async start(name, command, { interactive, restart, ...options } = {}) {
+    async start(name, command, given = {}) {
+      refuseUnknown('processes.start', given, PROCESS_OPTIONS)
+      const { interactive, restart, ...options } = given
       const rules = typeof restart === 'string' ? { policy: restart } : restart
       const json = {
         ...{ name, ...commandFields(command, options), ...(interactive === undefined ? {} : { interactive }) },

@@ -4,6 +4,8 @@
 import type { SessionRecord as WireSession } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import { createList } from './lists.ts'
 import type { List, PagingOptions } from './lists.ts'
 import { createSession } from './session.ts'
@@ -37,9 +39,18 @@ export interface Sessions {
   list(filter?: SessionFilter): List<SessionRecord>
 }
 
+const SESSION_OPTIONS: OptionNames<GetOrCreateOptions> = {
+  ...{ key: true, scope: true, variables: true },
+  ...{ profile: true, pipeline: true, image: true, network: true, rootfs: true, workspace: true, mounts: true, limits: true },
+  ...{ owner: true, ownerGroup: true, labels: true, metadata: true, times: true, pack: true, workspaceOnClose: true, waitMs: true },
+  ...{ release: true, signal: true, timeoutMs: true },
+}
+
 export function createSessions(transport: Transport): Sessions {
   return {
-    async getOrCreate({ release, signal, timeoutMs, ...wish }) {
+    async getOrCreate(options) {
+      refuseUnknown('sessions.getOrCreate', options, SESSION_OPTIONS)
+      const { release, signal, timeoutMs, ...wish } = options
       const waiting = { signal, timeoutMs: timeoutMs ?? transport.timeoutMs + (wish.waitMs ?? 0) }
       const wire = await transport.json<WireSession>({ method: 'POST', path: '/v1/sessions', json: sessionBody(wish), ...waiting })
       return createSession({ transport, record: sessionRecord(wire), isReleasedOnDispose: release === 'on-dispose' })

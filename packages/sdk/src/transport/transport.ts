@@ -224,10 +224,16 @@ export function unreachable(url: string, cause: unknown): HoldfastError {
   return new HoldfastError(
     {
       ...{ code: 'server_unreachable', message: `cannot reach the server at ${url}: ${wordsOf(cause)}`, retry: 'after-delay' },
-      hint: 'Start it with `npm run up` or `holdfast up`, or set HOLDFAST_URL.',
+      hint: foreignPage(url) ?? 'Start it with `npm run up` or `holdfast up`, or set HOLDFAST_URL.',
     },
     { cause },
   )
+}
+
+/** A browser does not tell a page why it got no answer; for a page of another origin it is mostly that the server does not allow it. */
+export function foreignPage(url: string, location: { readonly origin: string } | undefined = globalThis.location): string | undefined {
+  if (location === undefined || location.origin === 'null' || new URL(url).origin === location.origin) return undefined
+  return `If the server runs, it does not allow pages of ${location.origin}: put that origin into its setting cors.allowed_origins.`
 }
 
 /** The reason is often in the cause of the cause. */
