@@ -48,6 +48,16 @@ test('a server that refuses every sandbox is not called ready, and says what to 
   expect(text).toContain('NOT READY: sandboxes are refused, because\n  memory cannot be limited: start the server as root\n')
 })
 
+test('the commands that make it ready can be pasted', () => {
+  const obstacles = [
+    'memory cannot be limited: start it with `systemd-run --user --scope -p Delegate=yes …`',
+    'or give up these limits with --limits none',
+  ]
+  const text = greeting({ ...server, obstacles }, { ...words, program: 'node /clone/scripts/run.mjs holdfast' })
+  expect(text).toContain('\n  with limits:    systemd-run --user --scope -p Delegate=yes node /clone/scripts/run.mjs holdfast up\n')
+  expect(text).toContain('\n  without limits: node /clone/scripts/run.mjs holdfast up --limits none\n')
+})
+
 test('limits that were given up are no reason to complain', () => {
   const capabilities = { limits: { cpus: false, memory: false, pids: false }, networkOn: true, reasons: { memory: 'start it as root' } }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what is said of it

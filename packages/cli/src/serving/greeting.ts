@@ -27,7 +27,9 @@ export function greeting(
   return [
     ...chosen.passedOver.map((why) => `passed over ${why}`),
     `holdfast is ${obstacles.length === 0 ? 'ready' : 'listening'} at ${url} (backend: ${chosen.backend.kind} ${chosen.version})`,
-    ...(obstacles.length === 0 ? [] : ['NOT READY: sandboxes are refused, because', ...obstacles.map((line) => `  ${line}`)]),
+    ...(obstacles.length === 0
+      ? []
+      : ['NOT READY: sandboxes are refused, because', ...obstacles.map((line) => `  ${line}`), ...pasteLines(program, obstacles)]),
     ...(newKey === null || !isTerminal ? [] : [`admin key, shown only now: ${newKey}`]),
     ...(keyFile === null ? [] : [`the admin key is in the file ${keyFile}`]),
     `the API is described at ${url}/docs`,
@@ -43,6 +45,15 @@ export function greeting(
       : 'Ctrl-C stops the server and removes its sandboxes; workspaces stay.',
     '',
   ].join('\n')
+}
+
+/** Commands that start it in a way that is ready. */
+function pasteLines(program: string, obstacles: readonly string[]): readonly string[] {
+  const says = (words: string) => obstacles.some((line) => line.includes(words))
+  return [
+    ...(says('Delegate=yes') ? [`  with limits:    systemd-run --user --scope -p Delegate=yes ${program} up`] : []),
+    ...(says('--limits none') ? [`  without limits: ${program} up --limits none`] : []),
+  ]
 }
 
 /** Not an obstacle while the network is off by default, but the first `--network on` would be refused. */
