@@ -34,7 +34,7 @@ export async function openPool(address: string | ClientConfig): Promise<OpenPool
   }
   // The pool passes its options on to each client, and has one name for two waits.
   class Client extends pg.Client {
-    constructor(config: ClientConfig) {
+    constructor(config?: ClientConfig) {
       super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
     }
   }
