@@ -111,12 +111,13 @@ export {
   MAXIMUM_TEMPLATE_LENGTH,
   MAXIMUM_VARIABLES,
   SCOPE_NAMES,
+  MISSING_RULES,
   ScopeRequest,
   ScopeText,
   SessionKey,
   VariableName,
 } from './scopes.ts'
-export type { Language, ScopeName } from './scopes.ts'
+export type { Language, MissingRule, ScopeName } from './scopes.ts'
 export {
   BackendList,
   BackendView,

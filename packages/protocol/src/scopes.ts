@@ -61,6 +61,10 @@ export const SessionKey = z
   .max(MAXIMUM_KEY_LENGTH, { error: `must be at most ${MAXIMUM_KEY_LENGTH} characters` })
   .refine(isPlainText, { error: PLAIN_TEXT_MESSAGE })
 
+/** What happens to a request whose scope uses a variable that the request leaves out. */
+export const MISSING_RULES = ['refuse', 'unknown'] as const
+export type MissingRule = (typeof MISSING_RULES)[number]
+
 export const ScopeRequest = z.strictObject({
   /** Left out: the server's default. */
   scope: ScopeText.optional(),
@@ -75,5 +79,12 @@ export const ScopeRequest = z.strictObject({
       path: ['global'],
     })
     .optional(),
+  missing: z
+    .enum(MISSING_RULES, { error: 'must be "refuse" or "unknown"' })
+    .optional()
+    .meta({
+      description:
+        'For variables that the scope uses and the request leaves out. "refuse": 400 names them, and any variable the scope does not know. "unknown": each becomes a fixed word, so requests that leave out the same variable share a session. Left out: the setting scopes.missing.',
+    }),
 })
 export type ScopeRequest = Readonly<z.output<typeof ScopeRequest>>

@@ -113,12 +113,13 @@ export function outputOf({ stdout, stderr }: Captures) {
 }
 
 function execBody(options: ExecOptions): ExecBodyInput {
-  const { key, sessionId, scope, variables, command, stdin, interactive, onOutput, timeoutMs } = options
+  const { key, sessionId, scope, variables, missing, command, stdin, interactive, onOutput, timeoutMs } = options
   return {
     ...(key === undefined ? {} : { session: key }),
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
     ...(scope === undefined ? {} : { scope }),
     ...(variables === undefined ? {} : { variables }),
+    ...(missing === undefined ? {} : { missing }),
     ...commandFields(command, options),
     ...(stdin === undefined ? {} : { stdin }),
     ...(interactive === undefined ? {} : { interactive }),

@@ -172,8 +172,8 @@ export function createMcpServers(transport: Transport): McpServers {
   }
 }
 
-function conversationOf({ key, sessionId, scope, variables, pipeline, profile }: McpUseOptions): object {
-  return { ...snake({ sessionId, scope, variables, pipeline, profile }), ...(key === undefined ? {} : { session: key }) }
+function conversationOf({ key, sessionId, scope, variables, missing, pipeline, profile }: McpUseOptions): object {
+  return { ...snake({ sessionId, scope, variables, missing, pipeline, profile }), ...(key === undefined ? {} : { session: key }) }
 }
 
 function serverRecord({ name, scope, config, disabled, created_at, updated_at, runs }: McpServerView): McpServerRecord {

@@ -12,6 +12,8 @@ export interface SessionName {
   readonly scope?: string | undefined
   /** What the rule is filled with. */
   readonly variables?: Readonly<Record<string, string | number>> | undefined
+  /** `unknown`: a variable that the rule uses and `variables` leaves out becomes a fixed word instead of an error. */
+  readonly missing?: 'refuse' | 'unknown' | undefined
 }
 
 /** What shapes a sandbox when it is made; a session that has other values refuses with `session_incompatible`. */
@@ -81,9 +83,9 @@ export interface SessionWish extends SessionName, SandboxWish {
 }
 
 export function sessionBody(wish: SessionWish): CreateSessionBodyInput {
-  const { key, scope, owner, ownerGroup, labels, metadata, times, pack, workspaceOnClose, waitMs, variables } = wish
+  const { key, scope, owner, ownerGroup, labels, metadata, times, pack, workspaceOnClose, waitMs, variables, missing } = wish
   return {
-    ...snake({ key, scope, owner, ownerGroup, labels, metadata, pack, workspaceOnClose, waitMs, variables }),
+    ...snake({ key, scope, owner, ownerGroup, labels, metadata, pack, workspaceOnClose, waitMs, variables, missing }),
     ...sandboxFields(wish),
     ...(times === undefined ? {} : { times: snake(times) }),
   }

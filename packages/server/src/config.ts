@@ -5,6 +5,7 @@
  */
 import { join, resolve } from 'node:path'
 import { fieldProblems, HoldfastError, problemSentence } from '@holdfast/protocol'
+import type { MissingRule } from '@holdfast/protocol'
 import type { z } from 'zod'
 import type { Rate } from './access/token-buckets.ts'
 import { oidcConfig } from './config/oidc-config.ts'
@@ -86,6 +87,7 @@ export interface Config {
   }
   readonly defaultScope: string | null
   readonly forcedScope: string | null
+  readonly missingVariables: MissingRule
   readonly packedSessions: number
   readonly quotas: QuotaLimits
   readonly eventRetentionSeconds: number
@@ -197,6 +199,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     },
     defaultScope: read('scopes.default'),
     forcedScope: read('scopes.forced'),
+    missingVariables: read('scopes.missing'),
     packedSessions: read('packing.max_sessions'),
     quotas: {
       open_sessions: read('quotas.sessions'),

@@ -184,6 +184,7 @@ export async function openSessionPlane({
   })
   const scopes = scopePolicy({
     newTaskId: randomUUID,
+    missing: config.missingVariables,
     ...(config.defaultScope === null ? {} : { defaultScope: config.defaultScope }),
     ...(config.forcedScope === null ? {} : { forcedScope: config.forcedScope }),
   })

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { MemoryBytes, OpenFiles, Pids, ProfileName, ROLES, TmpBytes, WorkspaceBytes } from '@holdfast/protocol'
+import { MemoryBytes, MISSING_RULES, OpenFiles, Pids, ProfileName, ROLES, TmpBytes, WorkspaceBytes } from '@holdfast/protocol'
 import { ControlToken, InstanceId } from '@holdfast/protocol/box'
 import { z } from 'zod'
 import { CONNECTION_LIMITS, WORK_LIMITS } from '../ingress/pipeline/limits.ts'
@@ -317,6 +317,11 @@ export const SETTINGS = {
     schema: text('must be a scope').nullable(),
     fallback: null,
     help: 'The scope of every request, whatever it asks for.',
+  },
+  'scopes.missing': {
+    schema: z.enum(MISSING_RULES, { error: 'must be refuse or unknown' }),
+    fallback: 'refuse',
+    help: 'Requests that leave out a variable of their scope: refuse, or unknown (the variable becomes a fixed word, so such requests share a session).',
   },
   'packing.max_sessions': { schema: count, fallback: 4, help: 'Sessions in one sandbox, where a tenant allows them to share one.' },
   'quotas.sessions': { schema: orNone(count, 'must be a whole number'), fallback: 'none', help: 'Open sessions per tenant, or none.' },

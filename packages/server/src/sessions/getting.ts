@@ -31,7 +31,14 @@ import { untilSession } from './waiting.ts'
 
 export interface SessionRequest {
   /** What policy made of the caller's scope or key. */
-  readonly key: { readonly scope: string | null; readonly key: string; readonly keyHash: string; readonly idleSeconds?: number | undefined }
+  readonly key: {
+    readonly scope: string | null
+    readonly key: string
+    readonly keyHash: string
+    readonly idleSeconds?: number | undefined
+    /** No session is made with this key. */
+    readonly hasIdForm?: boolean
+  }
   /** Another than the caller needs the right to create for others. */
   readonly owner?: string | undefined
   readonly ownerGroup?: string | null | undefined
@@ -131,6 +138,7 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
       const find = () => store.read((sql) => findOpenSession(sql, tenantId, owner, request.key.keyHash))
       const known = await find()
       if (known === null) {
+        if (request.key.hasIdForm === true) throw idAsKey(request.key.key)
         // After a wait another caller may have made the session; to make room for it again would cost a second session its place.
         const created = await places.take(tenantId, signal, async (hasWaited) =>
           hasWaited && (await find()) !== null ? null : create(caller, request),
@@ -146,6 +154,16 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
       }
     }
   }
+}
+
+/** The session of that id is over or was never there; a new one under its id as key would look like the old one without its files. */
+function idAsKey(key: string): HoldfastError {
+  const problem = 'takes the id of a session; a key must not have the form of an id'
+  return new HoldfastError(
+    'invalid_request',
+    `no open session has the key '${key}', and no session is made with a key that has the form of a session id; send an id as session_id`,
+    { key, problems: [{ field: 'session_id', problem }] },
+  )
 }
 
 /** No deadline is later than the tenant allows; one that the tenant bounds cannot be left out. */

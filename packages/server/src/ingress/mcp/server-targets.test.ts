@@ -48,11 +48,11 @@ test('tasks that nobody names are each a new one, also in the same words', async
     scopes: scopePolicy({ newTaskId: () => `task-${(made += 1)}` }),
   } as unknown as ServerTargetsNeeds
   const { targetOf } = serverTargets(needs)
-  const conversation = conversationsOf()('scope=app', {})
+  const conversation = conversationsOf()('scope=app&var.user_id=ana', {})
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same
   const request = { server: 'small', conversation, principal: { tenantId: 'tnt_1', subject: 'one' } } as Parameters<typeof targetOf>[0]
   const targets = [await targetOf(request), await targetOf(request)]
   expect(new Set(targets.map(({ holder }) => holder)).size).toBe(2)
   for (const { open } of targets) await expect(open(new AbortController().signal)).rejects.toMatchObject({ code: 'mcp_init_failed' })
-  expect(asked).toMatchObject([{ target: { key: { key: 'app:anonymous:task-1' } } }, { target: { key: { key: 'app:anonymous:task-2' } } }])
+  expect(asked).toMatchObject([{ target: { key: { key: 'app:ana:task-1' } } }, { target: { key: { key: 'app:ana:task-2' } } }])
 })

@@ -150,7 +150,7 @@ describe('what exec takes', () => {
     const { exec, calls } = door()
     const variables = { sender_id: 'ana', launcher_type: 'group', launcher_id: 7 }
     await exec({ pipeline: 'support', variables, command: 'true' })
-    await exec({ pipeline: 'support', command: 'true' })
+    await exec({ pipeline: 'support', missing: 'unknown', command: 'true' })
     await exec({ pipeline: 'support', scope: 'chat', variables, command: 'true' })
     await exec({ pipeline: 'support', session: 'mine', command: 'true' })
     const keys = calls.map(({ target }) => ('id' in target ? null : target.key.key))
@@ -207,6 +207,7 @@ describe('what exec takes', () => {
     [{ command: 'true' }, /session: give exactly one of session \(a key\), session_id, and scope/],
     [{ session: 's', session_id: 'ses_1', command: 'true' }, /session: give exactly one of session/],
     [{ session: 5, command: 'true' }, /session: must be a string/],
+    [{ pipeline: 'support', command: 'true' }, /variables\.sender_id: is missing; the scope '\{sender_id\}' needs it/],
     [{ scope: 'nothing', command: 'true' }, /scope: must be one of global, chat/],
     [
       { scope: 'chat', variables: { launcher_id: '1' }, expected_incarnation: 0, command: 'true' },

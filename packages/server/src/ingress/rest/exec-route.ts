@@ -60,8 +60,8 @@ function checkPlain({ timeout_ms: timeoutMs, interactive, encoding }: ExecBody):
 }
 
 function targetOf(body: ExecBody, needs: KeyNeeds): Target {
-  const { session_id: id, session: key, scope, variables, pipeline } = body
-  return id === undefined ? { key: keyOf({ key, scope, variables, pipeline }, needs), wish: wishOf(body) } : { id }
+  const { session_id: id, session: key, scope, variables, missing, pipeline } = body
+  return id === undefined ? { key: keyOf({ key, scope, variables, missing, pipeline }, needs), wish: wishOf(body) } : { id }
 }
 
 async function captured(started: Started): Promise<ExecResult> {

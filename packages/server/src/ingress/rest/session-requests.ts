@@ -38,9 +38,9 @@ export interface KeyRequest extends ScopeRequest {
 }
 
 /** A key or a scope of the request's own comes before the pipeline's. Throws `pipeline_unknown` and `invalid_request`. */
-export function keyOf({ key, scope, variables, pipeline }: KeyRequest, { scopes, pipelines }: KeyNeeds): ResolvedKey {
+export function keyOf({ key, scope, variables, missing, pipeline }: KeyRequest, { scopes, pipelines }: KeyNeeds): ResolvedKey {
   const usual = pipeline === undefined ? undefined : pipelines.resolve(pipeline).scope
-  return key === undefined ? scopes.resolve({ scope: scope ?? usual, variables }) : scopes.resolveKey(key)
+  return key === undefined ? scopes.resolve({ scope: scope ?? usual, variables, missing }) : scopes.resolveKey(key)
 }
 
 /** The part of a request that shapes the sandbox. */

@@ -1,6 +1,7 @@
 /** Sessions over REST: got or created, listed, changed on a version, ended. */
 import { SessionRecord } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { explicitKey } from '../../policy/scopes/scope.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Answer, Laboratory } from './contract/laboratory.ts'
 
@@ -49,6 +50,29 @@ describe('get or create', () => {
     await create({ key: 'plain' })
     const answer = await create({ key: 'plain', network: 'on', limits: { pids: 9 } })
     expect(answer).toMatchObject({ status: 409, body: { code: 'session_incompatible', details: { fields: ['network', 'limits.pids'] } } })
+  })
+
+  test('the id of a session is no key: the released one does not come back as a new session under its id', async () => {
+    const { id } = recordOf(await create({ key: 'over', wait_ms: 10_000 }))
+    expect((await laboratory.post(`/v1/sessions/${id}/release`, { if_busy: 'kill' }, { key: ada })).status).toBe(200)
+    const refused = { status: 400, body: { code: 'invalid_request', title: expect.stringContaining('send an id as session_id') } }
+    expect(await laboratory.post('/v1/exec', { session: id, command: 'true', cwd: '/' }, { key: ada })).toMatchObject(refused)
+    expect(await create({ key: id })).toMatchObject({ ...refused, body: { details: { problems: [{ field: 'session_id' }] } } })
+  })
+
+  test('a session that has such a key from before is still found by it', async () => {
+    const key = 'ses_0123456789abcdef'
+    const caller = await laboratory.plane.callerOf({ ...laboratory.admin, subject: 'ada' })
+    const { hasIdForm: _, ...before } = explicitKey(key)
+    const { session } = await laboratory.plane.sessions.getOrCreate(caller, { key: before, wish: {} }, AbortSignal.timeout(10_000))
+    expect(await create({ key })).toMatchObject({ status: 200, body: { id: session.id, key } })
+  })
+
+  test('two senders whose variable is misspelt never share a session', async () => {
+    const variables = { launcher_type: 'group', launcher_id: '7', senderId: '1' }
+    const answer = await create({ scope: 'user', variables })
+    expect(answer).toMatchObject({ status: 400, body: { title: expect.stringContaining('variables.sender_id: is missing') } })
+    expect(await create({ scope: 'user', variables, missing: 'unknown' })).toMatchObject({ status: 201, body: { key: 'group_7_unknown' } })
   })
 
   test('nobody creates for another owner without the right to', async () => {

@@ -32,9 +32,9 @@ export interface ToolRoutesNeeds extends KeyNeeds {
 
 export function toolRoutes({ tools, getOrCreate, makePreview, ...needs }: ToolRoutesNeeds): readonly Route[] {
   async function sessionIdOf({ caller, body, signal }: ToolRouteCall): Promise<string> {
-    const { session_id: id, session: key, scope, variables, pipeline } = body
+    const { session_id: id, session: key, scope, variables, missing, pipeline } = body
     if (id !== undefined) return id
-    const request = { key: keyOf({ key, scope, variables, pipeline }, needs), wish: wishOf(body) }
+    const request = { key: keyOf({ key, scope, variables, missing, pipeline }, needs), wish: wishOf(body) }
     return (await getOrCreate(caller, request, signal)).session.id
   }
 

@@ -9,7 +9,11 @@ import { SCOPE_NAMES } from '@holdfast/protocol'
 import type { Language, ScopeName } from '@holdfast/protocol'
 import { SCOPE_TEXTS } from './texts/scope-texts.ts'
 
-/** What a missing variable becomes, unless its scope says otherwise. */
+/** Names that every host may send, whether its scope uses them or not; any other name must be in the template. */
+export const STANDARD_VARIABLES: ReadonlySet<string> = new Set([
+  ...['launcher_type', 'launcher_id', 'sender_id', 'conversation_id', 'query_id', 'user_id', 'task_id', 'global'],
+])
+/** What a missing variable becomes where missing variables are allowed, unless its scope says otherwise. */
 export const MISSING = 'unknown'
 /** How long a session of a scope without a word about it may be idle. */
 export const DEFAULT_IDLE_SECONDS = 300

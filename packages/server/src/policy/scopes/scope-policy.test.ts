@@ -6,7 +6,9 @@ import { SCOPE_CHOICES } from './choices.ts'
 import { scopePolicy } from './scope-policy.ts'
 import { explicitKey } from './scope.ts'
 
-const policy = scopePolicy({ newTaskId: () => 'generated' })
+/** As the seeds have it: what is missing becomes a word. */
+const policy = scopePolicy({ newTaskId: () => 'generated', missing: 'unknown' })
+const strict = scopePolicy({ newTaskId: () => 'generated' })
 const keyOf = (scope: string, variables?: ScopeRequest['variables']) => policy.resolve({ scope, variables }).key
 const hashOf = (scope: string, variables?: ScopeRequest['variables']) => policy.resolve({ scope, variables }).keyHash
 
@@ -37,6 +39,60 @@ test.each([
   expect(keyOf(scope, blank)).toBe(keyOf(scope))
 })
 
+test('a misspelt variable is refused by its name, together with the one that it leaves out', () => {
+  const variables = { launcher_type: 'group', launcher_id: '7', senderId: '1' }
+  expect(() => strict.resolve({ scope: 'user', variables })).toThrow(
+    expect.objectContaining({
+      code: 'invalid_request',
+      message: "variables.sender_id: is missing; the scope 'user' needs it; variables.senderId: is not a variable of the scope 'user'",
+      details: {
+        scope: 'user',
+        problems: [
+          { field: 'variables.sender_id', problem: "is missing; the scope 'user' needs it" },
+          { field: 'variables.senderId', problem: "is not a variable of the scope 'user'" },
+        ],
+      },
+    }),
+  )
+})
+
+test.each([
+  ['chat', { launcher_type: 'group' }, ['launcher_id']],
+  ['chat', { launcher_type: 'group', launcher_id: '' }, ['launcher_id']],
+  ['app', { task_id: 't' }, ['user_id']],
+  ['{room}', { room: 'a', floor: 2 }, ['floor']],
+  ['{constructor}', {}, ['constructor']],
+])('the scope %s with %j is refused for %j', (scope, variables, names) => {
+  expect(() => strict.resolve({ scope, variables })).toThrow(
+    expect.objectContaining({
+      details: expect.objectContaining({ problems: names.map((name) => expect.objectContaining({ field: `variables.${name}` })) }),
+    }),
+  )
+})
+
+test('what every host may send is accepted with any scope, and a task that nobody names is a new one', () => {
+  for (const scope of ['global', 'chat', '{sender_id}']) expect(strict.resolve({ scope, variables: everything }).key).toBe(keyOf(scope, everything))
+  expect(strict.resolve({ scope: 'app', variables: { user_id: 'u' } }).key).toBe('app:u:generated')
+  expect(strict.resolve({ scope: 'global' }).key).toBe('global')
+})
+
+test('a request or the operator may allow missing variables, and a request may refuse them again', () => {
+  expect(strict.resolve({ scope: 'user', missing: 'unknown' }).keyHash).toBe(hashOf('user'))
+  expect(() => policy.resolve({ scope: 'user', missing: 'refuse' })).toThrow(/variables.sender_id: is missing/)
+})
+
+test('a forced scope names what it misses, and lets variables of the scope that was asked for pass', () => {
+  const forced = scopePolicy({ forcedScope: '{sender_id}' })
+  expect(() => forced.resolve({ scope: '{room}', variables: { room: 'a' } })).toThrow(/^variables.sender_id: is missing; the scope '\{sender_id\}' needs it$/)
+  expect(forced.resolve({ scope: '{room}', variables: { room: 'a', sender_id: 1 } }).key).toBe('1')
+})
+
+test('a key with the form of a session id is marked, and no other', () => {
+  expect(policy.resolveKey('ses_0123456789abcdef')).toMatchObject({ hasIdForm: true })
+  for (const text of ['ses_0123456789abcde', 'ses_0123456789abcdefg', 'ses_0123456789ABCDEF', 'my-task', ' ses_0123456789abcdef'])
+    expect(policy.resolveKey(text)).not.toHaveProperty('hasIdForm')
+})
+
 test('a request without a scope is per chat', () => {
   expect(policy.resolve({ variables: everything })).toMatchObject({ scope: 'chat', key: 'group_123456', idleSeconds: 300, forced: false })
 })
@@ -57,15 +113,16 @@ test.each([
 
 test('tasks that nobody names are each a new one, or all the default one where ids are not made', () => {
   let count = 0
-  const counting = scopePolicy({ newTaskId: () => `id-${(count += 1)}` })
+  const counting = scopePolicy({ newTaskId: () => `id-${(count += 1)}`, missing: 'unknown' })
   const [first, second] = [counting.resolve({ scope: 'app' }), counting.resolve({ scope: 'app' })]
   expect([first.key, second.key]).toEqual(['app:anonymous:id-1', 'app:anonymous:id-2'])
   expect(first.keyHash).not.toBe(second.keyHash)
-  expect(scopePolicy({}).resolve({ scope: 'desktop' }).key).toBe('desktop:anonymous:default')
+  expect(scopePolicy({ missing: 'unknown' }).resolve({ scope: 'desktop' }).key).toBe('desktop:anonymous:default')
 })
 
 test('no id is made for a task that has one, or where no task is asked for', () => {
   const never = scopePolicy({
+    missing: 'unknown',
     newTaskId: () => {
       throw new Error('an id was made')
     },

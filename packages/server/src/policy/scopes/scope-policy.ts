@@ -4,7 +4,7 @@
  * ingress → access → [policy] → sessions → sandboxes → guest → result
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
-import type { ScopeRequest } from '@holdfast/protocol'
+import type { MissingRule, ScopeRequest } from '@holdfast/protocol'
 import { DEFAULT_SCOPE } from './choices.ts'
 import { explicitKey, readScope } from './scope.ts'
 import type { Scope, ScopedKey } from './scope.ts'
@@ -14,6 +14,8 @@ export interface ScopePolicyNeeds {
   readonly defaultScope?: string
   /** Taken instead of whatever a caller asks for. */
   readonly forcedScope?: string
+  /** For requests that do not say it themselves; `refuse` when left out. */
+  readonly missing?: MissingRule
   /** Names a task that has neither an id nor a conversation. Left out, such tasks are all the user's `default` one. */
   readonly newTaskId?: () => string
 }
@@ -24,21 +26,23 @@ export interface ResolvedKey extends ScopedKey {
 }
 
 export interface ScopePolicy {
-  /** Throws `invalid_request` for a scope that cannot be read or gives no usable key. */
+  /** Throws `invalid_request` for a scope that cannot be read or gives no usable key, and for missing and unknown variables. */
   resolve(request: ScopeRequest): ResolvedKey
   /** For a caller that names its key; throws `invalid_request` where a forced scope needs variables that a key does not have. */
   resolveKey(text: string): ResolvedKey
 }
 
 /** Throws `config_invalid` when one of the two scopes cannot be read. */
-export function scopePolicy({ defaultScope = DEFAULT_SCOPE, forcedScope, newTaskId = () => '' }: ScopePolicyNeeds): ScopePolicy {
+export function scopePolicy(needs: ScopePolicyNeeds): ScopePolicy {
+  const { defaultScope = DEFAULT_SCOPE, forcedScope, missing: usualMissing = 'refuse', newTaskId = () => '' } = needs
   const byDefault = configured('default', defaultScope)
   const forced = forcedScope === undefined ? null : configured('forced', forcedScope)
   return {
-    resolve({ scope, variables }) {
-      if (forced !== null) return { ...forced.keyOf(variables, newTaskId), forced: true }
-      const asked = scope === undefined ? byDefault : readScope(scope)
-      return { ...asked.keyOf(variables, newTaskId), forced: false }
+    resolve({ scope, variables, missing = usualMissing }) {
+      const chosen = forced ?? (scope === undefined ? byDefault : readScope(scope))
+      // A caller cannot know that another scope is forced on it, so variables of the scope that it named are no mistake.
+      if (missing === 'refuse') chosen.checkVariables(variables, forced === null ? [] : variablesIn(scope))
+      return { ...chosen.keyOf(variables, newTaskId), forced: forced !== null }
     },
     resolveKey(text) {
       if (forced === null) return { ...explicitKey(text), forced: false }
@@ -49,6 +53,16 @@ export function scopePolicy({ defaultScope = DEFAULT_SCOPE, forcedScope, newTask
       }
       return { ...forced.keyOf(undefined, newTaskId), forced: true }
     },
+  }
+}
+
+function variablesIn(scope: string | undefined): readonly string[] {
+  if (scope === undefined) return []
+  try {
+    return readScope(scope).variables
+  } catch (error) {
+    if (isHoldfastError(error, 'invalid_request')) return []
+    throw error
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * ingress → access → [policy] → sessions → sandboxes → guest → result
  *
- * A missing variable becomes a word, so a request that leaves it out and one that sends that very word are the same.
+ * Where missing variables are allowed, one becomes a word: a request that leaves it out and one that sends that very word are the same.
  */
 import type { ScopeRequest } from '@holdfast/protocol'
 import { MISSING } from './choices.ts'
@@ -18,6 +18,11 @@ export function variableValue(name: string, variables: Variables, rule: ScopeRul
   const found = rule.findsTask && name === 'task_id' ? taskId(variables, newTaskId) : given(name, variables)
   if (found !== '') return found
   return Object.hasOwn(rule.missing, name) ? (rule.missing[name] ?? MISSING) : MISSING
+}
+
+/** Names that the request leaves out. A task is never among them: one that nobody names is a new one. */
+export function missingVariables(names: readonly string[], variables: Variables, { findsTask }: ScopeRule): readonly string[] {
+  return names.filter((name) => name !== 'global' && !(findsTask && name === 'task_id') && given(name, variables) === '')
 }
 
 function taskId(variables: Variables, newTaskId: () => string): string {

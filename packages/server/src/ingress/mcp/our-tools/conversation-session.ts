@@ -16,9 +16,9 @@ export type SessionIdOf = (visit: ToolVisit, signal: AbortSignal) => Promise<str
 
 export function conversationSessions({ getOrCreate, ...rules }: ConversationSessionsNeeds): SessionIdOf {
   return async ({ caller, conversation }, signal) => {
-    const { session_id: id, session: key, scope, variables, pipeline, profile } = conversation
+    const { session_id: id, session: key, scope, variables, missing, pipeline, profile } = conversation
     if (id !== undefined) return id
-    const request = { key: keyOf({ key, scope, variables, pipeline }, rules), wish: { pipeline, profile } }
+    const request = { key: keyOf({ key, scope, variables, missing, pipeline }, rules), wish: { pipeline, profile } }
     return (await getOrCreate(caller, request, signal)).session.id
   }
 }

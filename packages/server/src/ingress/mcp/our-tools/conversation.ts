@@ -17,9 +17,9 @@ const VARIABLE_HEADER = 'holdfast-var-'
 const VARIABLE = 'var.'
 const SESSION_ID = /^ses_[0-9a-z]{8,}$/
 
-const { session, session_id, scope, variables, pipeline, profile } = ToolCallBody.shape
+const { session, session_id, scope, variables, missing, pipeline, profile } = ToolCallBody.shape
 const Named = z
-  .strictObject({ session, session_id, scope, variables, pipeline, profile })
+  .strictObject({ session, session_id, scope, variables, missing, pipeline, profile })
   .refine((named) => (named.session ?? named.session_id) === undefined || (named.scope ?? named.variables) === undefined, {
     error: 'give either session, or scope with its variables',
     path: ['session'],
