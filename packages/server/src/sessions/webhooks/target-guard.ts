@@ -13,6 +13,9 @@ import { HoldfastError } from '@holdfast/protocol'
 import type { IsAllowedAddress } from './public-address.ts'
 
 const MAXIMUM_URL_LENGTH = 2048
+const LOOPBACK = ['127.0.0.1', '::1']
+/** Reserved by RFC 6761: these names lead to this machine, whatever a resolver says. */
+const isLoopbackName = (host: string) => /(^|\.)localhost\.?$/.test(host)
 
 export interface TargetGuard {
   /** Throws `invalid_request` for an address that can never be called. A name is judged when it is called. */
@@ -30,7 +33,9 @@ export function targetGuard(isAllowed: IsAllowedAddress): TargetGuard {
       if (url.username !== '' || url.password !== '') throw refused('must not contain a user name or password')
       // Node connects to a literal address without a lookup.
       const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-      if (isIP(host) !== 0 && !isAllowed(host)) throw refused(`must not lead to ${host}, which is not a public address`)
+      const addresses = isIP(host) !== 0 ? [host] : isLoopbackName(host) ? LOOPBACK : []
+      if (addresses.length > 0 && !addresses.some(isAllowed))
+        throw refused(`must not lead to ${host}, which is not a public address; an operator can allow it with webhooks.allowed_networks`)
       return url
     },
 
@@ -48,5 +53,5 @@ export function targetGuard(isAllowed: IsAllowedAddress): TargetGuard {
 }
 
 function refused(problem: string): HoldfastError {
-  return new HoldfastError('invalid_request', `url: ${problem}`, { fields: [{ field: 'url', problem }] })
+  return new HoldfastError('invalid_request', `url: ${problem}`, { problems: [{ field: 'url', problem }] })
 }

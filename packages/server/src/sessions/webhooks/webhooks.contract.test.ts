@@ -300,8 +300,14 @@ test('a private address is refused: as a literal at once, as a name when it is c
   const hooks = createWebhooks(closed)
   const create = async (url: string) => await hooks.create(tenantId, { url, types: [] }, SYSTEM)
   const literals = ['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', '169.254.169.254', '10.0.0.1']
-  for (const host of literals) await expect(create(`http://${host}:${target.port}/`)).rejects.toMatchObject({ code: 'invalid_request' })
-  await create(`http://localhost:${target.port}/`)
+  for (const host of [...literals, 'localhost', 'LOCALHOST', 'app.localhost', 'localhost.'])
+    await expect(create(`http://${host}:${target.port}/`)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('webhooks.allowed_networks'),
+      details: { problems: [{ field: 'url' }] },
+    })
+  // Made while the loopback was allowed.
+  await createWebhooks(needs()).create(tenantId, { url: `http://localhost:${target.port}/`, types: [] }, SYSTEM)
   await happen(1)
   await serve(closed)
   expect(await problem()).toContain('localhost does not lead to a public address')

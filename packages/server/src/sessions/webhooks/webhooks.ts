@@ -70,7 +70,7 @@ export function createWebhooks({ store, sealing, guard, clock }: WebhooksNeeds):
     async create(tenantId, { url, types }, actor) {
       guard.check(url)
       const unknown = types.find((type) => !EventType.safeParse(type).success)
-      if (unknown !== undefined) throw new HoldfastError('invalid_request', `types: there is no event type ${unknown}`)
+      if (unknown !== undefined) throw noEventType(unknown)
       const secret = randomBytes(SECRET_BYTES)
       const id = randomId('whk')
       const row = await store.write(async (transaction) => {
@@ -118,6 +118,11 @@ export function createWebhooks({ store, sealing, guard, clock }: WebhooksNeeds):
       })
     },
   }
+}
+
+function noEventType(type: string): HoldfastError {
+  const problem = `there is no event type ${type}`
+  return new HoldfastError('invalid_request', `types: ${problem}`, { problems: [{ field: 'types', problem }] })
 }
 
 async function locked(transaction: Transaction, tenantId: string, id: string): Promise<WebhookRow> {
