@@ -141,11 +141,14 @@ static bool reap(int control) {
   return any_left;
 }
 
-static void signal_tree(int signal) {
+/* Returns how many processes there were; signal 0 only counts them. */
+static uint32_t signal_tree(int signal) {
   struct pid_list list = {0};
   tree_descendants(getpid(), NULL, &list);
   for (size_t i = 0; i < list.count; i++) kill(list.pids[i], signal);
+  uint32_t count = (uint32_t)list.count;
   pid_list_free(&list);
+  return count;
 }
 
 static void wait_for_child(int signals, int timeout_ms) {
@@ -156,15 +159,20 @@ static void wait_for_child(int signals, int timeout_ms) {
   }
 }
 
-/* SIGTERM, the grace, then SIGKILL round after round until the kernel says that no child is left. */
+/* SIGTERM, the grace, then SIGKILL round after round until the kernel says that no child is left. Counts all that ended by it. */
 static void kill_tree(int control, int signals, uint32_t grace_ms) {
   if (grace_ms > 0) {
-    signal_tree(SIGTERM);
+    uint32_t asked = signal_tree(SIGTERM);
     signal_tree(SIGCONT);
     for (int64_t end = now_ms() + grace_ms, left; (left = end - now_ms()) > 0;) {
-      if (!reap(control)) return;
+      if (!reap(control)) {
+        killed_count += asked;
+        return;
+      }
       wait_for_child(signals, (int)left);
     }
+    uint32_t deaf = signal_tree(0);
+    if (asked > deaf) killed_count += asked - deaf;
   }
   while (reap(control)) {
     killed_count += (uint32_t)tree_kill_round(getpid(), NULL);

@@ -349,7 +349,7 @@ function printSession(record: SessionRecord, flags: OutputFlags): Promise<void> 
 export function killedRows({ executions, killed, verified }: { executions: number; killed: number; verified: boolean }) {
   return [
     ['executions', String(executions)],
-    ['killed', String(killed)],
+    ['processes killed', String(killed)],
     ['verified', verified ? 'nothing of it runs any more' : 'not proved'],
   ] as const
 }

@@ -261,6 +261,13 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
       expect(await execution.exit).toMatchObject({ signal: 'SIGKILL', killed: true })
     })
 
+    test('a program that ends by SIGTERM within its grace counts as killed', async () => {
+      const execution = await inside.exec({ argv: ['sh', '-c', 'echo ready; exec sleep 100'], cwd: '/' })
+      await until(execution.output[Symbol.asyncIterator](), 'ready')
+      expect(await execution.kill(10_000)).toEqual({ killed: 1, verified: true })
+      expect(await execution.exit).toMatchObject({ signal: 'SIGTERM', killed: true })
+    })
+
     test('a timeout takes the whole tree', async () => {
       const { stdout, exit } = await shell(STUBBORN, { timeoutMs: 600 })
       expect(exit).toMatchObject({ signal: 'SIGKILL', timedOut: true })
@@ -275,7 +282,7 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
       const { stdout, exit } = await collect(execution)
       expect(exit).toMatchObject({ exitCode: 0, survivors: true })
       expect(await inside.processes.list()).toContainEqual(expect.objectContaining({ id: execution.id, state: 'lingering' }))
-      expect(await inside.processes.kill({ id: execution.id })).toMatchObject({ verified: true })
+      expect(await inside.processes.kill({ id: execution.id })).toEqual({ killed: 1, verified: true })
       expect(isAlive(Number(stdout))).toBe(false)
     })
 

@@ -128,7 +128,9 @@ describe.runIf(process.getuid?.() === 0).each(GUESTS)('$name as root', ({ path: 
     await output.next()
     const killing = inside.processes.killUser(FIRST, 10_000)
     expect((await output.next()).value?.bytes.toString()).toBe('bye\n')
-    expect(await killing).toEqual({ killed: 0, verified: true })
+    const report = await killing
+    expect(report.verified).toBe(true)
+    expect(report.killed).toBeGreaterThanOrEqual(1)
     expect((await inside.processes.list()).find(({ id }) => id === execution.id)?.state).toBe('ended')
   })
 

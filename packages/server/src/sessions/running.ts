@@ -247,7 +247,10 @@ export function createRunning(needs: RunningNeeds): Running {
     },
     async cancel(caller, sessionId, id, graceMs) {
       const { session, row } = await executionOf(caller, 'exec', sessionId, id)
-      if (row.status !== 'running') return { executions: 0, killed: 0, verified: true }
+      if (row.status !== 'running') {
+        const live = fleet.get(row.sandboxId)
+        return live === undefined ? { executions: 0, killed: 0, verified: true } : cancelling.leftOf(row, live, graceMs)
+      }
       const live = (await readiness.reach(session)) ?? fleet.get(row.sandboxId)
       return cancelling.one(row, live, graceMs)
     },

@@ -29,6 +29,8 @@ export interface Killed {
 export interface Cancelling {
   /** One execution. Resolves when its end is stored. */
   one(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox | undefined, graceMs?: number): Promise<Killed>
+  /** What an execution that is over left running in the background. */
+  leftOf(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox, graceMs?: number): Promise<Killed>
   /** All of a session's; `processes` says whether named ones end too and are not started again, `status` what their end is called. Background trees of ended executions go as well. */
   all(session: SessionRow, live: LiveSandbox | undefined, options: CancelOptions): Promise<Killed>
 }
@@ -87,6 +89,11 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
 
   return {
     one: (execution, live, graceMs = KILL_GRACE_MS) => cancel([execution], live, graceMs),
+    async leftOf({ id }, live, graceMs = KILL_GRACE_MS) {
+      const report = await kill(live, { tag: id }, graceMs)
+      if (!report.verified) await live.destroy()
+      return { executions: 0, ...report }
+    },
     async all(session, live, { processes, graceMs = KILL_GRACE_MS, ...how }) {
       if (processes) await callOffRestarts(session)
       const rows = await store.read((sql) => runningExecutions(sql, session.id))
