@@ -21,6 +21,8 @@ import { addMcp } from './commands/mcp.ts'
 import { addPreview } from './commands/preview.ts'
 import { addPs } from './commands/ps.ts'
 import { addSandboxes } from './commands/sandboxes.ts'
+import { addPipelines } from './commands/pipelines.ts'
+import { addProfiles } from './commands/profiles.ts'
 import { addServerFacts } from './commands/server-facts.ts'
 import { addSessions } from './commands/sessions.ts'
 import { addShell } from './commands/shell.ts'
@@ -55,6 +57,8 @@ export function createProgram(): Command {
   addEvents(program)
   addSandboxes(program)
   addServerFacts(program)
+  addProfiles(program)
+  addPipelines(program)
   program.commandsGroup('Administration:')
   addKeys(program)
   addTenants(program)

@@ -72,7 +72,8 @@ export {
 export type { CreateKeyBodyInput, KeyKind, Role } from './keys.ts'
 export { Cpus, LimitsWish, MemoryBytes, OpenFiles, Pids, TmpBytes, WorkspaceBytes } from './limits.ts'
 export { DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE, pageOf, PageSize, PagingShape, queryNumber } from './paging.ts'
-export { PipelineList, PipelineView } from './pipelines.ts'
+export { CreatePipelineBody, MAXIMUM_PIPELINE_SKILLS, PipelineList, PipelineSettings, PipelineView } from './pipelines.ts'
+export type { CreatePipelineBodyInput, PipelineSettingsInput } from './pipelines.ts'
 export { CreatePreviewBody, InnerPort, MAXIMUM_PORT, MAXIMUM_PREVIEW_TTL_SECONDS, PREVIEW_TTL_SECONDS, PreviewView } from './previews.ts'
 export { ErrorRow, ErrorTable, ProblemDocument } from './problems.ts'
 export { ATTACH_MODES, AttachMessage, AttachOrder, AttachQuery, PROCESS_PROTOCOL } from './process-attachments.ts'
@@ -90,8 +91,8 @@ export {
   StopProcessQuery,
 } from './processes.ts'
 export type { RestartPolicy } from './processes.ts'
-export { LOCKABLE_FIELDS, ProfileList, ProfileView } from './profiles.ts'
-export type { LockableField } from './profiles.ts'
+export { CreateProfileBody, DEFINITION_SOURCES, LOCKABLE_FIELDS, ProfileList, ProfileSettings, ProfileView } from './profiles.ts'
+export type { CreateProfileBodyInput, DefinitionSource, LockableField, ProfileSettingsInput } from './profiles.ts'
 export {
   DEFAULT_WORKSPACE,
   MAXIMUM_MOUNTS,

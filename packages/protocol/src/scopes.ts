@@ -79,12 +79,9 @@ export const ScopeRequest = z.strictObject({
       path: ['global'],
     })
     .optional(),
-  missing: z
-    .enum(MISSING_RULES, { error: 'must be "refuse" or "unknown"' })
-    .optional()
-    .meta({
-      description:
-        'For variables that the scope uses and the request leaves out. "refuse": 400 names them, and any variable the scope does not know. "unknown": each becomes a fixed word, so requests that leave out the same variable share a session. Left out: the setting scopes.missing.',
-    }),
+  missing: z.enum(MISSING_RULES, { error: 'must be "refuse" or "unknown"' }).optional().meta({
+    description:
+      'For variables that the scope uses and the request leaves out. "refuse": 400 names them, and any variable the scope does not know. "unknown": each becomes a fixed word, so requests that leave out the same variable share a session. Left out: the setting scopes.missing.',
+  }),
 })
 export type ScopeRequest = Readonly<z.output<typeof ScopeRequest>>

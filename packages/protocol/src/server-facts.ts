@@ -77,6 +77,7 @@ export const QuotaList = z.object({
     z.object({
       quota: z.enum([
         ...(['open_sessions', 'open_sessions_per_owner', 'compute_sessions', 'compute_sessions_per_owner'] as const),
+        ...(['profiles', 'pipelines'] as const),
         ...(['kept_output_bytes', 'kept_events', 'kept_answer_bytes'] as const),
       ]),
       limit: z.int().nullable(),

@@ -165,8 +165,12 @@ export const CancelWorkBody = z.strictObject({
   grace_ms: GraceMs.optional(),
 })
 
-/** What was ended. `verified`: nothing of it runs any more. */
-export const KilledView = z.object({ executions: z.int(), killed: z.int(), verified: z.boolean() })
+/** What was ended. */
+export const KilledView = z.object({
+  executions: z.int().meta({ description: 'Executions that ran and were ended.' }),
+  killed: z.int().meta({ description: 'Processes that ended by SIGTERM or SIGKILL, those in the background included.' }),
+  verified: z.boolean().meta({ description: 'Nothing of it runs any more.' }),
+})
 
 const Moment = z.iso.datetime()
 
@@ -193,8 +197,12 @@ export const SessionRecord = z.object({
   metadata: z.record(z.string(), z.string()),
   /** The named set of values that it was made with. */
   profile: z.string().nullable(),
+  profile_version: z.int().nullable().meta({ description: 'Of a stored profile, when the session was made; later changes do not apply.' }),
   /** The pipeline that it was made for. */
   pipeline: z.string().nullable(),
+  skills: z.array(z.string()).nullable().meta({ description: 'Of its pipeline, when the session was made. null: all of the tenant.' }),
+  timeout_ms: z.int().nullable().meta({ description: 'Of a command that names none, from its profile.' }),
+  max_timeout_ms: z.int().nullable().meta({ description: 'The longest that a command may have, from its profile.' }),
   image: z.string().nullable(),
   network: z.enum(['off', 'on']).nullable(),
   rootfs: z.enum(ROOT_KINDS),

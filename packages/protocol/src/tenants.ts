@@ -55,6 +55,9 @@ export const TenantQuotas = z.strictObject({
   /** Sessions that have a sandbox or are being given one. */
   compute_sessions: Limit,
   compute_sessions_per_owner: Limit,
+  /** Profiles and pipelines that are stored for the tenant. */
+  profiles: Limit,
+  pipelines: Limit,
   /** Execution records with their output; above it the oldest are removed. */
   kept_output_bytes: KeptLimit,
   /** A number of events; above it the oldest are removed. */
@@ -77,8 +80,8 @@ export const CreateTenantBody = z.strictObject({
 export type CreateTenantBody = z.output<typeof CreateTenantBody>
 export type CreateTenantBodyInput = z.input<typeof CreateTenantBody>
 
-/** `terminating`: nothing new begins; what is there may be looked at and ended. */
-export const TENANT_STATES = ['active', 'terminating'] as const
+/** `terminating`: nothing new begins, and its sessions are being ended. `terminated`: the last of them has ended. */
+export const TENANT_STATES = ['active', 'terminating', 'terminated'] as const
 export type TenantState = (typeof TENANT_STATES)[number]
 
 export const TenantView = z.object({

@@ -32,6 +32,8 @@ export const SERVER_ERROR_CODES = [
   'not_interactive',
   'execution_ended',
   'input_uncertain',
+  'read_only',
+  'profile_in_use',
   'name_taken',
   'home_locked',
   'cursor_expired',

@@ -21,19 +21,12 @@ import type { OptionNames } from './known-options.ts'
 import type { List, PagingOptions } from './lists.ts'
 import { createMcpServers } from './mcp.ts'
 import type { McpServers } from './mcp.ts'
+import { createPipelines } from './pipelines.ts'
+import type { PipelinesApi } from './pipelines.ts'
+import { createProfiles } from './profiles.ts'
+import type { ProfilesApi } from './profiles.ts'
 import { createServerFacts } from './server-facts.ts'
-import type {
-  Backend,
-  ErrorKind,
-  Health,
-  Pipelines,
-  Profiles,
-  Quotas,
-  SandboxRecord,
-  Scopes,
-  ServerClock,
-  ServerFacts,
-} from './server-facts.ts'
+import type { Backend, ErrorKind, Health, Quotas, SandboxRecord, Scopes, ServerClock, ServerFacts } from './server-facts.ts'
 import { createSessions } from './sessions.ts'
 import type { Sessions } from './sessions.ts'
 import { createSkills } from './skills.ts'
@@ -85,6 +78,10 @@ export class Holdfast {
   readonly tools: Tools
   /** MCP servers that run in boxes. */
   readonly mcp: McpServers
+  /** The named sets of values that sandboxes can be made with: `profiles()` lists them. */
+  readonly profiles: ProfilesApi
+  /** Scope, profile and skills of each kind of conversation: `pipelines()` lists them. */
+  readonly pipelines: PipelinesApi
   readonly #transport: Transport
   readonly #facts: ServerFacts
 
@@ -108,6 +105,8 @@ export class Holdfast {
     this.skills = createSkills(transport)
     this.tools = createTools(transport)
     this.mcp = createMcpServers(transport)
+    this.profiles = createProfiles(transport)
+    this.pipelines = createPipelines(transport)
     this.#transport = transport
     this.#facts = createServerFacts(transport)
   }
@@ -146,16 +145,6 @@ export class Holdfast {
   /** The scopes that a conversation can have, with labels for people; `lang` such as `en-US` or `zh-Hans`. */
   scopes(options?: CallOptions & { readonly lang?: string | undefined }): Promise<Scopes> {
     return this.#facts.scopes(options)
-  }
-
-  /** The named sets of values that sandboxes can be made with, and which of them can be used there. */
-  profiles(options?: CallOptions): Promise<Profiles> {
-    return this.#facts.profiles(options)
-  }
-
-  /** The configured pipelines, with the scope, the profile and the skills of each. */
-  pipelines(options?: CallOptions): Promise<Pipelines> {
-    return this.#facts.pipelines(options)
   }
 
   /** How much there may be, and how much there is; `owner`: another than the caller, for those who see the tenant. */

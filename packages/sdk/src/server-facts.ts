@@ -1,15 +1,7 @@
 /**
  * What a server offers: its backends, its scopes, how much of everything somebody may have, what runs, its errors.
  */
-import type {
-  BackendView,
-  ClockView,
-  PipelineList,
-  ProfileList,
-  QuotaList as WireQuotas,
-  SandboxView,
-  ScopeList as WireScopes,
-} from '@holdfast/protocol'
+import type { BackendView, ClockView, QuotaList as WireQuotas, SandboxView, ScopeList as WireScopes } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import type { RetryAdvice } from './errors.ts'
@@ -72,53 +64,6 @@ export interface Scopes {
   }[]
 }
 
-/** A named set of values that sandboxes can be made with. */
-export interface Profile {
-  readonly name: string
-  /** Not from the server's configuration. */
-  readonly builtIn: boolean
-  /** Whether sandboxes can be made with it there; `reason` says why not. */
-  readonly usable: boolean
-  readonly reason: string | null
-  /** `null`: the server's. */
-  readonly image: string | null
-  readonly network: 'off' | 'on'
-  readonly rootfs: 'read-only' | 'writable'
-  readonly workspaceMode: 'rw' | 'ro' | 'none'
-  readonly limits: {
-    readonly cpus: number | null
-    readonly memoryBytes: number | null
-    readonly pids: number | null
-    /** `null`: the server's. */
-    readonly workspaceBytes: number | null
-  }
-  /** Of a command that names none. */
-  readonly timeoutMs: number
-  /** No command gets more. */
-  readonly maxTimeoutMs: number
-  /** Fields of a request that take no other value. */
-  readonly locked: readonly string[]
-}
-
-export interface Profiles {
-  /** Taken where a request names none; `null`: then the server's own settings hold. */
-  readonly default: string | null
-  readonly items: readonly Profile[]
-}
-
-export interface Pipelines {
-  /** The scope of every pipeline, whatever it says; `null` where none is forced. */
-  readonly forcedScope: string | null
-  readonly items: readonly {
-    readonly name: string
-    /** The name of a scope, or a template. */
-    readonly scope: string
-    /** `null`: the server's own settings. */
-    readonly profile: string | null
-    readonly skills: readonly string[]
-  }[]
-}
-
 export interface Quotas {
   readonly owner: string
   readonly items: readonly {
@@ -127,6 +72,8 @@ export interface Quotas {
       | 'open_sessions_per_owner'
       | 'compute_sessions'
       | 'compute_sessions_per_owner'
+      | 'profiles'
+      | 'pipelines'
       | 'kept_output_bytes'
       | 'kept_events'
       | 'kept_answer_bytes'
@@ -164,8 +111,6 @@ export interface ServerFacts {
   backends(options?: CallOptions): Promise<readonly Backend[]>
   /** `lang`: such as `en-US` or `zh-Hans`. */
   scopes(options?: CallOptions & { readonly lang?: string | undefined }): Promise<Scopes>
-  profiles(options?: CallOptions): Promise<Profiles>
-  pipelines(options?: CallOptions): Promise<Pipelines>
   /** `owner`: another than the caller, for those who see the tenant. */
   quotas(options?: CallOptions & { readonly owner?: string | undefined }): Promise<Quotas>
   sandboxes(options?: PagingOptions): List<SandboxRecord>
@@ -191,11 +136,6 @@ export function createServerFacts(transport: Transport): ServerFacts {
       return { ...wire, items: wire.items.map((item) => camel(item)) }
     },
     quotas: ({ owner, ...options } = {}) => transport.json<WireQuotas>({ path: '/v1/quotas', query: { owner }, ...callOf(options) }),
-    async profiles(options = {}) {
-      const { default: usual, items } = await transport.json<ProfileList>({ path: '/v1/profiles', ...callOf(options) })
-      return { default: usual, items: items.map((wire) => ({ ...camel(wire), limits: camel(wire.limits) })) }
-    },
-    pipelines: async (options = {}) => camel(await transport.json<PipelineList>({ path: '/v1/pipelines', ...callOf(options) })),
     sandboxes: (options = {}) => createList(transport, { path: '/v1/sandboxes' }, options, (wire: SandboxView) => camel(wire)),
     clock: async (options = {}) => serverClock(await transport.json<ClockView>({ path: '/v1/clock', ...callOf(options) })),
     confirmClock: async (options = {}) =>

@@ -41,8 +41,16 @@ export interface SessionRecord {
   readonly metadata: Readonly<Record<string, string>>
   /** The named set of values that it was made with. */
   readonly profile: string | null
+  /** Of a stored profile, when the session was made; later changes do not apply. */
+  readonly profileVersion: number | null
   /** The pipeline that it was made for. */
   readonly pipeline: string | null
+  /** Of its pipeline, when the session was made; `null`: all of the tenant. */
+  readonly skills: readonly string[] | null
+  /** Of a command that names none, from its profile. */
+  readonly timeoutMs: number | null
+  /** The longest that a command may have, from its profile. */
+  readonly maxTimeoutMs: number | null
   readonly image: string | null
   readonly network: 'off' | 'on' | null
   readonly rootfs: 'read-only' | 'writable'

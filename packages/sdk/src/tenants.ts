@@ -33,6 +33,9 @@ export interface TenantQuotas {
   readonly openSessionsPerOwner?: number | null | undefined
   readonly computeSessions?: number | null | undefined
   readonly computeSessionsPerOwner?: number | null | undefined
+  /** Stored for the tenant. */
+  readonly profiles?: number | null | undefined
+  readonly pipelines?: number | null | undefined
   /** Execution records with their output; above it the oldest are removed. */
   readonly keptOutputBytes?: number | null | undefined
   /** Above it the oldest are removed. */
@@ -44,8 +47,8 @@ export interface TenantQuotas {
 export interface TenantRecord {
   readonly id: string
   readonly name: string
-  /** `terminating`: nothing new begins. */
-  readonly state: 'active' | 'terminating'
+  /** `terminating`: nothing new begins, and its sessions are being ended; `terminated`: the last of them has ended. */
+  readonly state: 'active' | 'terminating' | 'terminated'
   readonly policy: TenantPolicy
   readonly quotas: TenantQuotas
   readonly version: number

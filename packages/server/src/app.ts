@@ -207,7 +207,7 @@ async function start(
     ...entrance,
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
     skills: plane.skills,
-    ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
+    ...{ profiles: plane.profiles, usualProfile: plane.usualProfile, pipelines: plane.pipelines },
     tools: plane.tools,
     makePreview,
     mcp: plane.mcp,

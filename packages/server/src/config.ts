@@ -206,6 +206,8 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       open_sessions_per_owner: read('quotas.sessions_per_owner'),
       compute_sessions: read('quotas.running'),
       compute_sessions_per_owner: read('quotas.running_per_owner'),
+      profiles: read('quotas.profiles'),
+      pipelines: read('quotas.pipelines'),
       kept_output_bytes: read('quotas.output'),
       kept_events: read('quotas.events'),
       kept_answer_bytes: read('quotas.answers'),

@@ -16,8 +16,8 @@ import { placesOf } from './mcp/run/place.ts'
 import { recentSessions } from './mcp/run/recent-sessions.ts'
 import { createMcpServers } from './mcp/servers/mcp-servers.ts'
 import type { McpServer, McpServers } from './mcp/servers/mcp-servers.ts'
-import type { Pipelines } from './policy/pipelines.ts'
 import type { SessionMounts } from './policy/session-mounts.ts'
+import type { TenantPipelines } from './policy/tenant-pipelines.ts'
 import type { EventListeners } from './sessions/events/event-listeners.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { Store } from './store/store.ts'
@@ -43,7 +43,7 @@ export interface McpPlaneNeeds {
   readonly sealing: Sealing
   readonly sessions: Sessions
   readonly listeners: EventListeners
-  readonly pipelines: Pipelines
+  readonly pipelines: TenantPipelines
   readonly mounts: SessionMounts
   readonly serverId: string
   readonly clock: () => number

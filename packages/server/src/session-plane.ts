@@ -25,10 +25,13 @@ import { openMcpPlane } from './mcp-plane.ts'
 import type { McpPlane } from './mcp-plane.ts'
 import { defaultWorkspace } from './policy/default-workspace.ts'
 import { createPipelines } from './policy/pipelines.ts'
-import type { Pipelines } from './policy/pipelines.ts'
 import { profileObstacles } from './policy/profile-obstacles.ts'
 import { createProfiles } from './policy/profiles.ts'
-import type { Profiles } from './policy/profiles.ts'
+import { createDefinitionCache } from './policy/definitions/definition-cache.ts'
+import { createTenantPipelines } from './policy/tenant-pipelines.ts'
+import type { TenantPipelines } from './policy/tenant-pipelines.ts'
+import { createTenantProfiles } from './policy/tenant-profiles.ts'
+import type { TenantProfiles } from './policy/tenant-profiles.ts'
 import { sandboxPolicy } from './policy/sandbox-policy.ts'
 import { scopePolicy } from './policy/scopes/scope-policy.ts'
 import type { ScopePolicy } from './policy/scopes/scope-policy.ts'
@@ -78,10 +81,10 @@ export interface SessionPlane {
   readonly tenants: Tenants
   readonly keys: Keys
   readonly scopes: ScopePolicy
-  readonly profiles: Profiles
-  /** Why some profiles cannot be used here, by name. */
-  readonly profileObstacles: ReadonlyMap<string, string>
-  readonly pipelines: Pipelines
+  readonly profiles: TenantProfiles
+  /** Of requests that name none; `null`: the server's own settings. */
+  readonly usualProfile: string | null
+  readonly pipelines: TenantPipelines
   readonly skills: Skills
   readonly skillViews: SkillViews
   /** What models are offered. */
@@ -158,14 +161,21 @@ export async function openSessionPlane({
 
   const { image, network, limits } = config
   const policy = sandboxPolicy({ image, network, limits, workspaceBytes: config.workspaceBytes, hasImages: chosen.capabilities.images })
-  const profiles = createProfiles({ usual: config.profile, image: config.isImageNamed ? image : null, custom: config.profiles })
-  const pipelines = createPipelines({
+  const configured = createProfiles({ usual: config.profile, image: config.isImageNamed ? image : null, custom: config.profiles })
+  const configuredPipelines = createPipelines({
     settings: config.pipelines,
-    profiles,
+    profiles: configured,
     defaultScope: config.defaultScope ?? undefined,
     forcedScope: config.forcedScope ?? undefined,
   })
-  const obstacles = await profileObstacles({ profiles, pipelines, policy, backend: chosen.backend })
+  const obstacles = await profileObstacles({ profiles: configured, pipelines: configuredPipelines, policy, backend: chosen.backend })
+  const definitionCache = createDefinitionCache(store)
+  const stored = { store, cache: definitionCache, clock, quotas: config.quotas }
+  const profiles = createTenantProfiles({
+    ...{ ...stored, profiles: configured, obstacles, policy, backend: chosen.backend, usual: { network, limits } },
+    mayRaiseLimits: isServerRoot(),
+  })
+  const pipelines = createTenantPipelines({ ...stored, pipelines: configuredPipelines, profiles: configured })
   const { allowedMountRoots: allowedRoots } = config
   const user = sandboxUserOnHost()
   const own = await ownPaths({ ...config, modules: import.meta.dirname })
@@ -258,18 +268,20 @@ export async function openSessionPlane({
     await dispatcher.stop()
     await skillViews.settled()
     lease.stop()
+    definitionCache.close()
   }
   return {
     sessions,
     tenants,
     keys,
-    ...{ scopes, profiles, profileObstacles: obstacles, pipelines },
+    ...{ scopes, profiles, usualProfile: config.profile, pipelines },
     skills,
     skillViews,
     tools: createTools({
       ...{ store, sessions, skills, clock, views: skillViews },
-      boundSkills: ({ wish: { pipeline } }) =>
-        pipeline === undefined ? null : (pipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
+      // A session that is older than stored skills has a pipeline of the configuration.
+      boundSkills: ({ wish: { pipeline, skills: kept } }) =>
+        pipeline === undefined ? null : (kept ?? configuredPipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
     }),
     mcp,
     previewLinks: createPreviewLinks({ store, keys, key: keyFor('preview links'), clock, lets }),

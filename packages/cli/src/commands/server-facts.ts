@@ -1,6 +1,6 @@
-/** `holdfast backends`, `scopes`, `profiles`, `pipelines` and `quotas`: what the server offers, and how much of it there is. */
+/** `holdfast backends`, `scopes` and `quotas`: what the server offers, and how much of it there is. */
 import type { Command } from 'commander'
-import type { Backend, Pipelines, Profiles, Quotas, Scopes } from '@holdfast/sdk'
+import type { Backend, Quotas, Scopes } from '@holdfast/sdk'
 import { openClient } from '../client.ts'
 import { withOutput } from '../flags/output-flags.ts'
 import { withServer } from '../flags/server-flags.ts'
@@ -8,7 +8,7 @@ import type { ServerFlags } from '../flags/server-flags.ts'
 import { printList } from '../output/print.ts'
 import type { OutputFlags } from '../output/print.ts'
 import type { Column } from '../output/table.ts'
-import { durationWords, sizeWords } from '../output/words.ts'
+import { durationWords } from '../output/words.ts'
 
 type Flags = ServerFlags & OutputFlags
 
@@ -30,24 +30,6 @@ export function addServerFacts(program: Command): void {
   withServer(withOutput(backends)).action(async (flags: Flags) => {
     const found = await (await openClient(flags)).backends()
     await printList(found, { columns: BACKEND_COLUMNS, idOf: ({ kind }) => kind }, flags)
-  })
-
-  const profiles = program
-    .command('profiles')
-    .description('the named sets of values that sandboxes can be made with')
-    .addHelpText('after', `\nExamples:\n  holdfast profiles\n  holdfast profiles -o json`)
-  withServer(withOutput(profiles)).action(async (flags: Flags) => {
-    const found = await (await openClient(flags)).profiles()
-    await printList(found.items, { columns: profileColumns(found), idOf: ({ name }) => name }, flags, found)
-  })
-
-  const pipelines = program
-    .command('pipelines')
-    .description('the configured pipelines: scope, profile and skills of each')
-    .addHelpText('after', `\nExample:\n  holdfast pipelines`)
-  withServer(withOutput(pipelines)).action(async (flags: Flags) => {
-    const found = await (await openClient(flags)).pipelines()
-    await printList(found.items, { columns: PIPELINE_COLUMNS, idOf: ({ name }) => name }, flags, found)
   })
 
   const quotas = program
@@ -81,33 +63,6 @@ const BACKEND_COLUMNS: readonly Column<Backend>[] = [
     tint: ({ available }) => (available ? 'green' : 'dim'),
   },
   { title: 'FIX', of: ({ fix }) => fix ?? '', isFlexible: true },
-]
-
-function profileColumns({ default: usual }: Profiles): readonly Column<Profiles['items'][number]>[] {
-  return [
-    { title: 'PROFILE', of: ({ name }) => (usual === name ? `${name} (default)` : name) },
-    { title: 'NETWORK', of: ({ network }) => network },
-    { title: 'ROOT', of: ({ rootfs }) => rootfs },
-    { title: 'WORKSPACE', of: ({ workspaceMode }) => workspaceMode },
-    { title: 'CPUS', of: ({ limits }) => String(limits.cpus ?? 'none') },
-    { title: 'MEMORY', of: ({ limits }) => (limits.memoryBytes === null ? 'none' : sizeWords(limits.memoryBytes)) },
-    { title: 'PIDS', of: ({ limits }) => String(limits.pids ?? 'none') },
-    { title: 'TIME', of: ({ timeoutMs, maxTimeoutMs }) => `${durationWords(timeoutMs)}, at most ${durationWords(maxTimeoutMs)}` },
-    { title: 'LOCKED', of: ({ locked }) => locked.join(', '), isFlexible: true },
-    {
-      title: 'STATE',
-      of: ({ reason }) => reason ?? 'usable',
-      isFlexible: true,
-      tint: ({ usable }) => (usable ? 'green' : 'dim'),
-    },
-  ]
-}
-
-const PIPELINE_COLUMNS: readonly Column<Pipelines['items'][number]>[] = [
-  { title: 'PIPELINE', of: ({ name }) => name },
-  { title: 'SCOPE', of: ({ scope }) => scope, isFlexible: true },
-  { title: 'PROFILE', of: ({ profile }) => profile ?? '-' },
-  { title: 'SKILLS', of: ({ skills }) => skills.join(', '), isFlexible: true },
 ]
 
 function quotaColumns({ owner }: Quotas): readonly Column<Quotas['items'][number]>[] {

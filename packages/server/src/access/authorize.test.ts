@@ -109,6 +109,7 @@ const ADMINISTERS: Record<AdminVerb, Record<Role, 'tenant' | 'own' | 'forbidden'
   'manage-skills': { viewer: 'forbidden', member: 'forbidden', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'read-mcp': { viewer: 'tenant', member: 'tenant', operator: 'tenant', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-mcp': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
+  'manage-profiles': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'manage-keys': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },
   'make-keys-to-work': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'own', platform_admin: 'tenant' },
   'manage-webhooks': { viewer: 'forbidden', member: 'forbidden', operator: 'forbidden', tenant_admin: 'tenant', platform_admin: 'tenant' },

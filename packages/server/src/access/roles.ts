@@ -23,6 +23,7 @@ export const ADMIN_VERBS = [
   'manage-webhooks',
   'manage-skills',
   'manage-mcp',
+  'manage-profiles',
   'manage-tenants',
 ] as const
 export type AdminVerb = (typeof ADMIN_VERBS)[number]
@@ -67,6 +68,8 @@ const TABLE: Readonly<Record<Verb, readonly [Entry, Entry, Entry, Entry, Entry]>
   'read-mcp': ['tenant', 'tenant', 'tenant', 'tenant', 'tenant'],
   // Programs that run for others, with secrets of the tenant.
   'manage-mcp': ['never', 'never', 'never', 'tenant', 'tenant'],
+  // Profiles and pipelines of the tenant. Only who may manage tenants loosens what a profile locks.
+  'manage-profiles': ['never', 'never', 'never', 'tenant', 'tenant'],
   'manage-keys': ['never', 'never', 'never', 'tenant', 'tenant'],
   // Keys for subjects and groups that have work here already.
   'make-keys-to-work': ['never', 'never', 'never', 'admin-exec', 'tenant'],

@@ -340,6 +340,8 @@ export const SETTINGS = {
     fallback: 'none',
     help: 'Sessions with a sandbox per owner, or none.',
   },
+  'quotas.profiles': { schema: orNone(count, 'must be a whole number'), fallback: 100, help: 'Stored profiles per tenant, or none.' },
+  'quotas.pipelines': { schema: orNone(count, 'must be a whole number'), fallback: 100, help: 'Stored pipelines per tenant, or none.' },
   'quotas.output': {
     schema: orNone(size, 'must be a size such as 512m, 1g or 1048576'),
     fallback: 5 * 1024 ** 3,

@@ -20,6 +20,8 @@ export interface ResolvedPipeline {
 export interface Pipelines {
   /** For no name: what a request without a pipeline gets. Throws `pipeline_unknown`. */
   resolve(name: string | undefined): ResolvedPipeline
+  /** The same for settings at hand. */
+  resolveSetting(setting: PipelineSetting): ResolvedPipeline
   /** In the order of the configuration. */
   all(): readonly (ResolvedPipeline & { readonly name: string })[]
 }
@@ -61,6 +63,7 @@ export function createPipelines({ settings, profiles, defaultScope = DEFAULT_SCO
       const names = [...known.keys()].join(', ') || 'none'
       throw new HoldfastError('pipeline_unknown', `pipeline: there is no pipeline '${name}'; configured are ${names}`, { pipeline: name })
     },
+    resolveSetting: resolved,
     all: () => [...known].map(([name, pipeline]) => ({ name, ...pipeline })),
   }
 }

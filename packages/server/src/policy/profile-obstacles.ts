@@ -42,7 +42,7 @@ function placeOf(name: string, profiles: Profiles, pipelines: Pick<Pipelines, 'a
 }
 
 /** An engine that is silent, or an image that is not there yet, may be there by the time that it is used. */
-async function obstacleOf(check: () => Promise<void>): Promise<string | null> {
+export async function obstacleOf(check: () => Promise<void>): Promise<string | null> {
   try {
     await check()
     return null

@@ -40,6 +40,8 @@ export interface Profiles {
   isBuiltIn(name: string): boolean
   /** Fills what is absent. Throws `profile_unknown`, and `profile_locked` naming the fields. */
   apply(name: string | undefined, wish: SandboxWish): SandboxWish
+  /** The same for a profile at hand; `null`: none. */
+  applyTo(profile: Profile | null, wish: SandboxWish): SandboxWish
   /** What the profile gives to the commands of a session. */
   timesOf(name: string | undefined): Pick<CompleteWish, 'timeout_ms' | 'max_timeout_ms'>
   clampTimeout(name: string | undefined, ms: number): number
@@ -56,7 +58,7 @@ export interface ProfileSettings {
 
 const MEBIBYTE = 1024 * 1024
 
-const DEFAULT: Profile = {
+export const DEFAULT: Profile = {
   name: 'default',
   image: null,
   network: 'off',
@@ -103,26 +105,30 @@ export function createProfiles({ usual, image, custom }: ProfileSettings): Profi
     throw new HoldfastError('profile_unknown', `profile: there is no profile '${name}'; there are ${names}`, { profile: name })
   }
 
+  function applyTo(profile: Profile | null, wish: SandboxWish): SandboxWish {
+    if (profile === null) return wish
+    const effective = { ...profile, image: image ?? profile.image }
+    checkLocks(profile, wish, fill(effective, {}))
+    return fill(effective, wish)
+  }
+
   return {
     usual,
     get,
+    applyTo,
     all: () => [...known.values()],
     isBuiltIn: (name) => !custom.some((profile) => profile.name === name) && known.has(name),
     apply(name, wish) {
       const chosen = name ?? usual
-      if (chosen === null) return wish
-      const profile = get(chosen)
-      const effective = { ...profile, image: image ?? profile.image }
-      checkLocks(profile, wish, fill(effective, {}))
-      return fill(effective, wish)
+      return applyTo(chosen === null ? null : get(chosen), wish)
     },
-    timesOf(name) {
-      if (name === undefined) return {}
-      const { timeoutMs, maxTimeoutMs } = get(name)
-      return { timeout_ms: Math.min(timeoutMs, maxTimeoutMs), max_timeout_ms: maxTimeoutMs }
-    },
+    timesOf: (name) => (name === undefined ? {} : timesOf(get(name))),
     clampTimeout: (name, ms) => (name === undefined ? ms : Math.min(ms, get(name).maxTimeoutMs)),
   }
+}
+
+export function timesOf({ timeoutMs, maxTimeoutMs }: Profile): Pick<CompleteWish, 'timeout_ms' | 'max_timeout_ms'> {
+  return { timeout_ms: Math.min(timeoutMs, maxTimeoutMs), max_timeout_ms: maxTimeoutMs }
 }
 
 function fill(profile: Profile, wish: SandboxWish): SandboxWish {

@@ -13,10 +13,11 @@ import type { Shown } from '../sessions/habitats.ts'
 import type { CompleteWish, SessionRow } from '../store/tables/sessions.ts'
 import type { DefaultWorkspace } from './default-workspace.ts'
 import { assertNotRaised } from './limits.ts'
-import type { Pipelines } from './pipelines.ts'
-import type { Profiles } from './profiles.ts'
+import { timesOf } from './profiles.ts'
 import type { SandboxPolicy } from './sandbox-policy.ts'
 import { withSkillView } from './skill-mount.ts'
+import type { TenantPipelines } from './tenant-pipelines.ts'
+import type { TenantProfiles } from './tenant-profiles.ts'
 import { ownWorkspace, showsHost } from './session-mounts.ts'
 import type { MountOwner, SessionMounts } from './session-mounts.ts'
 
@@ -28,7 +29,7 @@ const PIDS_BESIDE = 5
 export interface SessionSpecs {
   specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
   /** Throws `profile_unknown`, `profile_locked` and `pipeline_unknown`. */
-  complete(wish: SandboxWish, place: WishPlace): CompleteWish
+  complete(wish: SandboxWish, place: WishPlace): Promise<CompleteWish>
   /** Throws what a session with this wish would be refused for. Makes nothing but the default workspace. */
   check(wish: CompleteWish, place: WishPlace): Promise<void>
 }
@@ -36,8 +37,8 @@ export interface SessionSpecs {
 export interface SessionSpecsNeeds {
   readonly policy: SandboxPolicy
   readonly chosen: ChosenBackend
-  readonly profiles: Profiles
-  readonly pipelines: Pipelines
+  readonly profiles: Pick<TenantProfiles, 'choose' | 'applyTo'>
+  readonly pipelines: Pick<TenantPipelines, 'resolve'>
   readonly mounts: SessionMounts
   /** `null`: a session that names no directory of the host has its own. */
   readonly defaultWorkspace: DefaultWorkspace | null
@@ -61,11 +62,17 @@ export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
   }
 
   return {
-    complete(wish, place) {
-      const name = wish.profile ?? pipelines.resolve(wish.pipeline).profile
-      const applied = profiles.apply(name, wish)
-      if (!mayRaiseLimits) assertNotRaised(policy.specFor(applied, []).limits, policy.specFor(profiles.apply(name, {}), []).limits)
-      return inDefaultWorkspace(policy.complete({ ...applied, ...profiles.timesOf(applied.profile) }), place)
+    async complete(wish, place) {
+      const pipeline = await pipelines.resolve(place.tenantId, wish.pipeline)
+      const { profile, version } = await profiles.choose(place.tenantId, wish.profile ?? pipeline.profile)
+      const applied = profiles.applyTo(profile, wish)
+      if (!mayRaiseLimits) assertNotRaised(policy.specFor(applied, []).limits, policy.specFor(profiles.applyTo(profile, {}), []).limits)
+      const kept = {
+        ...(profile === null ? {} : timesOf(profile)),
+        ...(version === null ? {} : { profile_version: version }),
+        ...(wish.pipeline === undefined ? {} : { skills: pipeline.skills }),
+      }
+      return inDefaultWorkspace(policy.complete({ ...applied, ...kept }), place)
     },
     async specFor({ wish, tenantId, owner }, shown) {
       if ('workspace' in shown) return policy.specFor(wish, await shownMounts(wish, { tenantId, owner }, shown))

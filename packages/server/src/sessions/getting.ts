@@ -78,7 +78,7 @@ export interface GettingNeeds {
   readonly packing: PackRules
   readonly times: SessionTimes & { readonly isIdleFixed: boolean }
   /** Every field of the wish, with today's defaults. */
-  completeWish(wish: SandboxWish, place: WishPlace): CompleteWish
+  completeWish(wish: SandboxWish, place: WishPlace): Promise<CompleteWish>
   /** Throws for what policy or the backend would refuse, before anything is written. */
   checkWish(wish: CompleteWish, place: WishPlace): Promise<void>
 }
@@ -93,7 +93,7 @@ export function createGetting(needs: GettingNeeds): GetOrCreate {
     const owner = request.owner ?? caller.owner
     const ownerGroup = request.ownerGroup ?? null
     const place = { tenantId, owner, isPacked: request.pack !== undefined }
-    const wish = completeWish(request.wish, place)
+    const wish = await completeWish(request.wish, place)
     await checkWish(wish, place)
     const id = randomId('ses')
     return changes.create({ actor: caller.actor, action: 'session.create' }, async (transaction, now) => {

@@ -85,8 +85,8 @@ export function createQuotas({ defaults }: { readonly defaults: QuotaLimits }): 
     async check(transaction, { tenantId, owner, adds, askedBy }) {
       const tenant = await lockTenant(transaction, tenantId)
       if (tenant === null) throw new HoldfastError('not_found', `there is no tenant ${tenantId}`)
-      if (tenant.state === 'terminating')
-        throw new HoldfastError('forbidden', `the tenant ${tenant.name} is being terminated; nothing new begins in it`)
+      if (tenant.state !== 'active')
+        throw new HoldfastError('forbidden', `the tenant ${tenant.name} is ${tenant.state}; nothing new begins in it`)
       const limits = limitsOf(tenant.quotas, defaults)
       const rules = RULES.filter(({ counts }) => adds === 'both' || adds === counts)
       if (rules.every(({ quota }) => limits[quota] === null)) return tenant
@@ -115,6 +115,8 @@ export function limitsOf(quotas: TenantQuotas, defaults: QuotaLimits): QuotaLimi
     open_sessions_per_owner: limit('open_sessions_per_owner'),
     compute_sessions: limit('compute_sessions'),
     compute_sessions_per_owner: limit('compute_sessions_per_owner'),
+    profiles: limit('profiles'),
+    pipelines: limit('pipelines'),
     kept_output_bytes: limit('kept_output_bytes'),
     kept_events: limit('kept_events'),
     kept_answer_bytes: limit('kept_answer_bytes'),

@@ -17,6 +17,7 @@ import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
 import { keptStorageMigration } from './migrations/0010-kept-storage.ts'
 import { identityMigration } from './migrations/0011-identity.ts'
 import { webhookTargetsMigration } from './migrations/0012-webhook-targets.ts'
+import { definitionsMigration } from './migrations/0014-definitions.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
 
 export interface Migration {
@@ -39,6 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'kept-storage', statements: keptStorageMigration },
   { version: 11, name: 'identity', statements: identityMigration },
   { version: 12, name: 'webhook-targets', statements: webhookTargetsMigration },
+  { version: 14, name: 'definitions', statements: definitionsMigration },
 ]
 
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */

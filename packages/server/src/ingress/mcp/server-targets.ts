@@ -31,7 +31,7 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       const { tenantId, subject } = principal
       // Asked before anything is begun, so that whoever may not see it is told so like everywhere else.
       const known = await servers.recall(tenantId, name)
-      const { target, pipeline } = askedFor(conversation, rules)
+      const { target, pipeline } = await askedFor(conversation, rules, caller)
       const where = target === null ? null : 'id' in target ? target.id : target.key.keyHash
       const open = opening({ caller, name, target, pipeline, known })
       return {
@@ -45,7 +45,8 @@ export function serverTargets({ servers, runs, ...rules }: ServerTargetsNeeds): 
       return listed
         .filter(({ config, scope }) => !config.disabled && (scope !== 'pipeline' || conversation.pipeline !== undefined))
         .map(({ name }): NamedServer => {
-          const open: NamedServer['open'] = (...asked) => opening({ caller, name, ...askedFor(conversation, rules) })(...asked)
+          const open: NamedServer['open'] = async (...asked) =>
+            opening({ caller, name, ...(await askedFor(conversation, rules, caller)) })(...asked)
           return { name, open }
         })
     },

@@ -4,6 +4,7 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { CAPTURE_BYTES, DEFAULT_TIMEOUT_MS, ExecBody, ExecResult, HoldfastError } from '@holdfast/protocol'
+import type { Caller } from '../../sessions/caller.ts'
 import { OutputCapture } from '../../sessions/output-capture.ts'
 import type { Running, Started, Target } from '../../sessions/running.ts'
 import { commandOf, START_ERRORS } from './commands.ts'
@@ -43,8 +44,8 @@ export function execRoutes({ commands, ...needs }: ExecNeeds): readonly Route[] 
           ...{ command: commandOf(body), usualTimeoutMs, expectedIncarnation: body.expected_incarnation },
           executionId: claim?.executionId,
         }
-        const run = <T>(attend: (started: Started) => Promise<T>) =>
-          commands.run(call.caller, targetOf(body, needs), request, call.signal, attend)
+        const target = await targetOf(body, needs, call.caller)
+        const run = <T>(attend: (started: Started) => Promise<T>) => commands.run(call.caller, target, request, call.signal, attend)
         return wantsEvents(call) ? executionEvents(run, call, body.encoding) : { status: 200, body: await run(captured) }
       },
     }),
@@ -59,9 +60,10 @@ function checkPlain({ timeout_ms: timeoutMs, interactive, encoding }: ExecBody):
   throw new HoldfastError('invalid_request', `${field}: ${problem}`, { problems: [{ field, problem }] })
 }
 
-function targetOf(body: ExecBody, needs: KeyNeeds): Target {
+async function targetOf(body: ExecBody, needs: KeyNeeds, caller: Caller): Promise<Target> {
   const { session_id: id, session: key, scope, variables, missing, pipeline } = body
-  return id === undefined ? { key: keyOf({ key, scope, variables, missing, pipeline }, needs), wish: wishOf(body) } : { id }
+  if (id !== undefined) return { id }
+  return { key: await keyOf({ key, scope, variables, missing, pipeline }, needs, caller), wish: wishOf(body) }
 }
 
 async function captured(started: Started): Promise<ExecResult> {

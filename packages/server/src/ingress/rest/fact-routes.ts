@@ -15,6 +15,7 @@ import type { KeptStorage } from '../../sessions/kept-storage.ts'
 import type { QuotaLimits } from '../../sessions/quotas.ts'
 import type { Store } from '../../store/store.ts'
 import { KEPT_KINDS } from '../../store/tables/kept-storage.ts'
+import { countDefinitions, DEFINITION_KINDS } from '../../store/tables/definitions.ts'
 import { countSessions } from '../../store/tables/tenants.ts'
 import type { SessionCounts } from '../../store/tables/tenants.ts'
 import { backendView } from './backend-view.ts'
@@ -81,7 +82,19 @@ export function factRoutes({
           const { quota } = KEPT_QUOTAS[kind]
           return { quota, limit: limits[quota], used: seesTenant ? sessions.kept.used(principal.tenantId, kind) : null }
         })
-        return { status: 200, body: { owner, items: [...items, ...kept] } }
+        const stored = await store.read(async (sql) => {
+          const found = []
+          for (const kind of DEFINITION_KINDS) {
+            const quota = kind === 'profile' ? 'profiles' : 'pipelines'
+            found.push({
+              quota,
+              limit: limits[quota],
+              used: seesTenant ? await countDefinitions(sql, principal.tenantId, kind) : null,
+            } as const)
+          }
+          return found
+        })
+        return { status: 200, body: { owner, items: [...items, ...stored, ...kept] } }
       },
     }),
     route({

@@ -71,8 +71,8 @@ export function mcpUseRoutes(needs: McpUseRoutesNeeds): readonly Route[] {
     readonly body: StartMcpServerBody
   }
 
-  const open = ({ caller, params, body }: Asked, signal: AbortSignal, onProgress?: (line: string) => void) =>
-    runs.open({ caller, name: params.name, ...askedFor(body, needs), onProgress }, signal)
+  const open = async ({ caller, params, body }: Asked, signal: AbortSignal, onProgress?: (line: string) => void) =>
+    runs.open({ caller, name: params.name, ...(await askedFor(body, needs, caller)), onProgress }, signal)
 
   async function started({ server, shared, run }: OpenedMcpServer, signal: AbortSignal): Promise<StartedMcpServer> {
     const tools = (await listTools(shared, signal)).filter(({ name }) => mayUse(server.config.tools, name))

@@ -1,11 +1,13 @@
 /** The door on a real PostgreSQL: repeated requests, and the questions that only it asks. */
 import { describe, expect, test } from 'vitest'
 import { noPostgres, openPostgresStoreForTest } from '../../../../../test/servers/database.ts'
+import { definitionsContract } from './contract/definitions-contract.ts'
 import { idempotencyContract } from './contract/idempotency-contract.ts'
 import { openLaboratory } from './contract/laboratory.ts'
 
 if (noPostgres === null) {
   idempotencyContract('PostgreSQL', openPostgresStoreForTest)
+  definitionsContract('PostgreSQL', openPostgresStoreForTest)
   describe('on PostgreSQL', () => test('lists, filters and pages are the same', listsArePaged))
 } else describe('PostgreSQL', () => test.skip(`keeps what the door promises (skipped: ${noPostgres})`))
 

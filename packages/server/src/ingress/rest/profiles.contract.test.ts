@@ -83,7 +83,7 @@ describe('profiles', () => {
   test('that are not there are refused with those that are', async () => {
     const answer = await create({ key: 'unknown', profile: 'fast' })
     expect(answer).toMatchObject({ status: 400, body: { code: 'profile_unknown' } })
-    expect(answer.text).toContain('there are default, offline_readonly, network_basic, network_extended, quick')
+    expect(answer.text).toContain('read-only ones are default, offline_readonly, network_basic, network_extended, quick')
   })
 
   test('of an open session are compared', async () => {
@@ -119,12 +119,14 @@ describe('profiles', () => {
 describe('pipelines', () => {
   test('are listed with what they come to', async () => {
     const { body } = await laboratory.send('/v1/pipelines', { key: ada })
+    const facts = { source: 'configuration', read_only: true, version: null, created_at: null, updated_at: null }
     expect(body).toEqual({
       forced_scope: null,
       items: [
-        { name: 'support', scope: '{sender_id}', profile: 'quick', skills: ['pdf'] },
-        { name: 'bare', scope: 'chat', profile: null, skills: [] },
+        { name: 'support', ...facts, scope: '{sender_id}', profile: 'quick', skills: ['pdf'] },
+        { name: 'bare', ...facts, scope: 'chat', profile: null, skills: [] },
       ],
+      next_page_token: null,
     })
   })
 

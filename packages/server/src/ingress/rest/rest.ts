@@ -8,8 +8,8 @@ import type { Keys } from '../../access/keys.ts'
 import type { Tenants } from '../../access/tenants.ts'
 import type { McpRuns } from '../../mcp/run/mcp-runs.ts'
 import type { McpServers } from '../../mcp/servers/mcp-servers.ts'
-import type { Pipelines } from '../../policy/pipelines.ts'
 import type { ScopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { TenantPipelines } from '../../policy/tenant-pipelines.ts'
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
 import { createEventReader } from '../../sessions/events/read-events.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
@@ -63,7 +63,7 @@ export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRou
   readonly webhooks: Webhooks
   readonly skills: Skills
   readonly scopes: ScopePolicy
-  readonly pipelines: Pipelines
+  readonly pipelines: TenantPipelines
   readonly tools: Tools
   readonly mcp: { readonly servers: McpServers; readonly runs: McpRuns }
   /** Gives links to web apps inside. */
@@ -96,8 +96,8 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...eventRoutes({ events: createEventReader({ store, listeners }) }),
     ...auditRoutes({ store, pages }),
     ...factRoutes(needs),
-    ...profileRoutes(needs),
-    ...pipelineRoutes(needs),
+    ...profileRoutes({ ...needs, pages }),
+    ...pipelineRoutes({ ...needs, pages }),
     ...sandboxRoutes({ store, pages }),
     ...tenantRoutes({ tenants: needs.tenants, pages }),
     ...keyRoutes({ keys: needs.keys, pages }),

@@ -4,8 +4,9 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import type { CreateSessionBody, ErrorCode, SandboxWish, ScopeRequest } from '@holdfast/protocol'
-import type { Pipelines } from '../../policy/pipelines.ts'
 import type { ResolvedKey, ScopePolicy } from '../../policy/scopes/scope-policy.ts'
+import type { TenantPipelines } from '../../policy/tenant-pipelines.ts'
+import type { Caller } from '../../sessions/caller.ts'
 import type { SessionRequest } from '../../sessions/getting.ts'
 import type { SessionTimes } from '../../sessions/lifecycle/creation.ts'
 
@@ -29,7 +30,7 @@ export const CREATE_ERRORS: readonly ErrorCode[] = [
 /** What a request's conversation is found by. */
 export interface KeyNeeds {
   readonly scopes: ScopePolicy
-  readonly pipelines: Pick<Pipelines, 'resolve'>
+  readonly pipelines: Pick<TenantPipelines, 'resolve'>
 }
 
 export interface KeyRequest extends ScopeRequest {
@@ -38,8 +39,9 @@ export interface KeyRequest extends ScopeRequest {
 }
 
 /** A key or a scope of the request's own comes before the pipeline's. Throws `pipeline_unknown` and `invalid_request`. */
-export function keyOf({ key, scope, variables, missing, pipeline }: KeyRequest, { scopes, pipelines }: KeyNeeds): ResolvedKey {
-  const usual = pipeline === undefined ? undefined : pipelines.resolve(pipeline).scope
+export async function keyOf(request: KeyRequest, { scopes, pipelines }: KeyNeeds, caller: Caller): Promise<ResolvedKey> {
+  const { key, scope, variables, missing, pipeline } = request
+  const usual = pipeline === undefined ? undefined : (await pipelines.resolve(caller.visibility.tenantId, pipeline)).scope
   return key === undefined ? scopes.resolve({ scope: scope ?? usual, variables, missing }) : scopes.resolveKey(key)
 }
 
@@ -48,10 +50,10 @@ export function wishOf({ profile, pipeline, image, network, rootfs, workspace, m
   return { profile, pipeline, image, network, rootfs, workspace, mounts, limits }
 }
 
-export function sessionRequest(body: CreateSessionBody, needs: KeyNeeds): SessionRequest {
+export async function sessionRequest(body: CreateSessionBody, needs: KeyNeeds, caller: Caller): Promise<SessionRequest> {
   const { owner, labels, metadata, pack } = body
   return {
-    key: keyOf(body, needs),
+    key: await keyOf(body, needs, caller),
     wish: wishOf(body),
     ...{ owner, ownerGroup: body.owner_group, labels, metadata, pack },
     times: body.times === undefined ? undefined : timesOf(body.times),

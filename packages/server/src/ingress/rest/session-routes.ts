@@ -52,7 +52,7 @@ export function sessionRoutes({ sessions, scopes, pipelines, listeners, pages }:
       errors: CREATE_ERRORS,
       isRepeatable: true,
       async handle({ caller, body, signal }) {
-        const { session, isNew } = await getOrCreate(caller, sessionRequest(body, { scopes, pipelines }), signal)
+        const { session, isNew } = await getOrCreate(caller, await sessionRequest(body, { scopes, pipelines }, caller), signal)
         const shown = await untilReady(session, body.wait_ms, signal)
         const reply = { body: sessionRecord(shown), headers: { ...etag(shown), location: `/v1/sessions/${shown.id}` } }
         return isNew ? { status: 201, ...reply } : { status: 200, ...reply }

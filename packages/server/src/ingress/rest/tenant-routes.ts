@@ -9,7 +9,7 @@ import type { Tenants } from '../../access/tenants.ts'
 import type { Tenant } from '../../store/tables/tenants.ts'
 import { moment } from './moment.ts'
 import type { Pages, Place } from './page-tokens.ts'
-import { OneId } from './paths.ts'
+import { OneTenant } from './paths.ts'
 import { json, route } from './route.ts'
 import type { Route } from './route.ts'
 import { etag, requiredVersion } from './versions.ts'
@@ -48,7 +48,7 @@ export function tenantRoutes({ tenants, pages }: { readonly tenants: Tenants; re
       path: '/v1/tenants/{id}',
       summary: 'Look at a tenant: one’s own, or any for a platform administrator',
       authorization: 'any-principal',
-      params: OneId,
+      params: OneTenant,
       answers,
       errors: ['not_found'],
       handle: async ({ principal, params }) => shown(await tenants.get(principal, params.id)),
@@ -58,7 +58,7 @@ export function tenantRoutes({ tenants, pages }: { readonly tenants: Tenants; re
       path: '/v1/tenants/{id}/policy',
       summary: 'Replace what the tenant allows',
       authorization: 'manage-tenants',
-      params: OneId,
+      params: OneTenant,
       body: TenantPolicy,
       ifMatch: 'required',
       answers,
@@ -71,7 +71,7 @@ export function tenantRoutes({ tenants, pages }: { readonly tenants: Tenants; re
       path: '/v1/tenants/{id}/quotas',
       summary: 'Replace how much the tenant may have',
       authorization: 'manage-tenants',
-      params: OneId,
+      params: OneTenant,
       body: TenantQuotas,
       ifMatch: 'required',
       answers,
@@ -82,9 +82,9 @@ export function tenantRoutes({ tenants, pages }: { readonly tenants: Tenants; re
     route({
       method: 'POST',
       path: '/v1/tenants/{id}/terminate',
-      summary: 'End the sessions of the tenant and let nothing new begin in it; there is no way back',
+      summary: 'End the sessions of the tenant and let nothing new begin in it; it is terminated when the last has ended',
       authorization: 'manage-tenants',
-      params: OneId,
+      params: OneTenant,
       answers,
       errors: ['forbidden', 'not_found'],
       isRepeatable: true,

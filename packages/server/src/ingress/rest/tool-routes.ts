@@ -34,7 +34,7 @@ export function toolRoutes({ tools, getOrCreate, makePreview, ...needs }: ToolRo
   async function sessionIdOf({ caller, body, signal }: ToolRouteCall): Promise<string> {
     const { session_id: id, session: key, scope, variables, missing, pipeline } = body
     if (id !== undefined) return id
-    const request = { key: keyOf({ key, scope, variables, missing, pipeline }, needs), wish: wishOf(body) }
+    const request = { key: await keyOf({ key, scope, variables, missing, pipeline }, needs, caller), wish: wishOf(body) }
     return (await getOrCreate(caller, request, signal)).session.id
   }
 

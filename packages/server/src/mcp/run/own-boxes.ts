@@ -7,7 +7,7 @@
  * of a pipeline that is gone, or of a change that another Holdfast server made.
  */
 import { isHoldfastError } from '@holdfast/protocol'
-import type { Pipelines } from '../../policy/pipelines.ts'
+import type { TenantPipelines } from '../../policy/tenant-pipelines.ts'
 import type { Steering } from '../../sessions/steering.ts'
 import type { Store } from '../../store/store.ts'
 import { hostedSessionsOf } from '../../store/tables/sessions.ts'
@@ -27,7 +27,7 @@ export interface OwnBoxesNeeds {
   readonly store: Store
   readonly servers: Pick<McpServers, 'get'>
   readonly steering: Pick<Steering, 'release'>
-  readonly pipelines: Pick<Pipelines, 'all'>
+  readonly pipelines: Pick<TenantPipelines, 'has'>
   readonly serverId: string
   readonly log: Log
 }
@@ -42,14 +42,14 @@ export function createOwnBoxes({ store, servers, steering, pipelines, serverId, 
     return server?.tenantId === tenantId ? server.config : null
   }
 
-  const isKnown = (pipeline: string | null) => pipeline === null || pipelines.all().some(({ name }) => name === pipeline)
+  const isKnown = async (tenantId: string, name: string | null) => name === null || pipelines.has({ tenantId, name })
 
   async function isWanted({ tenantId, key, keyHash }: SessionRow): Promise<boolean> {
     const own = readOwnKey(key)
     if (own === null) return true
     // Read after the session was found: a box is never older than the configuration that asks for it.
     const config = await configOf(tenantId, own.server)
-    if (config === null || config.scope === 'session' || !isKnown(own.pipeline)) return false
+    if (config === null || config.scope === 'session' || !(await isKnown(tenantId, own.pipeline))) return false
     return keyHash === ownKeyHash(own.server, { scope: config.scope, pipeline: own.pipeline }, config)
   }
 

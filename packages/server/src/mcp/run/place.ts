@@ -7,8 +7,8 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { McpScope } from '@holdfast/protocol/mcp'
-import type { Pipelines } from '../../policy/pipelines.ts'
 import type { SessionMounts } from '../../policy/session-mounts.ts'
+import type { TenantPipelines } from '../../policy/tenant-pipelines.ts'
 import type { Caller } from '../../sessions/caller.ts'
 import type { SessionRequest } from '../../sessions/getting.ts'
 import type { Target } from '../../sessions/running.ts'
@@ -44,7 +44,7 @@ export type PlaceOf = (server: McpServer, asking: Asking, signal: AbortSignal) =
 
 export interface PlacesNeeds {
   readonly sessions: Pick<Sessions, 'getOrCreate' | 'reads'>
-  readonly pipelines: Pick<Pipelines, 'resolve'>
+  readonly pipelines: Pick<TenantPipelines, 'resolve'>
   readonly mounts: SessionMounts
   readonly recent: Pick<RecentSessions, 'recall'>
 }
@@ -89,7 +89,7 @@ export function placesOf({ sessions, pipelines, mounts, recent }: PlacesNeeds): 
     const { pipeline } = asking
     if (pipeline === undefined)
       throw unnamed('pipeline', `the MCP server ${JSON.stringify(server.name)} is shared by those of a pipeline; name it`)
-    pipelines.resolve(pipeline)
+    await pipelines.resolve(asking.caller.visibility.tenantId, pipeline)
     return { scope, place: `pipeline ${pipeline}`, scopeKey: pipeline, session: null, pipeline }
   }
 }

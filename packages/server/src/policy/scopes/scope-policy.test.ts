@@ -71,7 +71,8 @@ test.each([
 })
 
 test('what every host may send is accepted with any scope, and a task that nobody names is a new one', () => {
-  for (const scope of ['global', 'chat', '{sender_id}']) expect(strict.resolve({ scope, variables: everything }).key).toBe(keyOf(scope, everything))
+  for (const scope of ['global', 'chat', '{sender_id}'])
+    expect(strict.resolve({ scope, variables: everything }).key).toBe(keyOf(scope, everything))
   expect(strict.resolve({ scope: 'app', variables: { user_id: 'u' } }).key).toBe('app:u:generated')
   expect(strict.resolve({ scope: 'global' }).key).toBe('global')
 })
@@ -83,7 +84,9 @@ test('a request or the operator may allow missing variables, and a request may r
 
 test('a forced scope names what it misses, and lets variables of the scope that was asked for pass', () => {
   const forced = scopePolicy({ forcedScope: '{sender_id}' })
-  expect(() => forced.resolve({ scope: '{room}', variables: { room: 'a' } })).toThrow(/^variables.sender_id: is missing; the scope '\{sender_id\}' needs it$/)
+  expect(() => forced.resolve({ scope: '{room}', variables: { room: 'a' } })).toThrow(
+    /^variables.sender_id: is missing; the scope '\{sender_id\}' needs it$/,
+  )
   expect(forced.resolve({ scope: '{room}', variables: { room: 'a', sender_id: 1 } }).key).toBe('1')
 })
 

@@ -49,7 +49,10 @@ export function readScope(text: string): Scope {
     checkVariables(variables, alsoKnown) {
       const known = [...template.variables, ...alsoKnown]
       const problems = [
-        ...missingVariables(template.variables, variables, rule).map((name) => ({ name, problem: `is missing; the scope '${scope}' needs it` })),
+        ...missingVariables(template.variables, variables, rule).map((name) => ({
+          name,
+          problem: `is missing; the scope '${scope}' needs it`,
+        })),
         ...Object.keys(variables ?? {})
           .filter((name) => !STANDARD_VARIABLES.has(name) && !known.includes(name))
           .map((name) => ({ name, problem: `is not a variable of the scope '${scope}'` })),

@@ -26,7 +26,7 @@ const HOUR = 3_600_000
 const NOW = Date.UTC(2026, 10, 1)
 const UNLIMITED: QuotaLimits = {
   ...{ open_sessions: null, open_sessions_per_owner: null, compute_sessions: null, compute_sessions_per_owner: null },
-  ...{ kept_output_bytes: null, kept_events: null, kept_answer_bytes: null },
+  ...{ profiles: null, pipelines: null, kept_output_bytes: null, kept_events: null, kept_answer_bytes: null },
 }
 
 export function keptStorageContract(name: string, open: () => Promise<Store>): void {

@@ -17,7 +17,7 @@ import { sampleSession } from './sample-session.ts'
 
 const UNLIMITED: QuotaLimits = {
   ...{ open_sessions: null, open_sessions_per_owner: null, compute_sessions: null, compute_sessions_per_owner: null },
-  ...{ kept_output_bytes: null, kept_events: null, kept_answer_bytes: null },
+  ...{ profiles: null, pipelines: null, kept_output_bytes: null, kept_events: null, kept_answer_bytes: null },
 }
 const ALL_STATES: readonly SessionState[] = [
   ...(['pending', 'idle', 'active', 'suspended', 'closing', 'released', 'cancelled', 'expired', 'failed'] as const),

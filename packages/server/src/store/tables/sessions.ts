@@ -37,6 +37,8 @@ const StoredWish = z.object({
   mounts: z.array(z.object({ source: z.string(), target: z.string(), mode: z.enum(MOUNT_MODES) })).optional(),
   timeout_ms: z.number().optional(),
   max_timeout_ms: z.number().optional(),
+  profile_version: z.number().optional(),
+  skills: z.array(z.string()).optional(),
   limits: z
     .object({
       cpus: z.number().nullable().optional(),
@@ -54,6 +56,10 @@ export type CompleteWish = SandboxWish & {
   readonly timeout_ms?: number | undefined
   /** The longest that a command may have. */
   readonly max_timeout_ms?: number | undefined
+  /** Of a stored profile, when the session was made. */
+  readonly profile_version?: number | undefined
+  /** Of its pipeline, when the session was made. */
+  readonly skills?: readonly string[] | undefined
 }
 const Failure = z.object({ code: z.string(), message: z.string() })
 const PendingTransfer = z.object({ owner: z.string(), owner_group: z.string().nullable(), by: z.string(), at: z.int() })

@@ -1,18 +1,16 @@
 /** The rules of the server and of a pipeline decide which session a conversation has. */
 import { expect, test } from 'vitest'
+import { boxCaller } from '../../../mcp/run/box-caller.ts'
+import { configuredOnly } from '../../../policy/contract/configured-only.ts'
 import { createPipelines } from '../../../policy/pipelines.ts'
+import { createProfiles } from '../../../policy/profiles.ts'
 import { scopePolicy } from '../../../policy/scopes/scope-policy.ts'
 import type { GetOrCreate, SessionRequest } from '../../../sessions/getting.ts'
 import type { SessionRow } from '../../../store/tables/sessions.ts'
 import { conversationSessions } from './conversation-session.ts'
 import type { ToolVisit } from './tool-offer.ts'
 
-const profiles = {
-  usual: null,
-  get: () => {
-    throw new Error('no profile is asked for')
-  },
-}
+const profiles = createProfiles({ usual: null, image: null, custom: [] })
 
 /** What the sessions are asked for. */
 async function asked(
@@ -24,9 +22,9 @@ async function asked(
     requests.push(request)
     return { session: { id: 'ses_made' } as SessionRow, isNew: true }
   }
-  const pipelines = createPipelines({ settings: { sales: { scope: '{sender_id}' } }, profiles, ...rules })
+  const { pipelines } = configuredOnly(profiles, createPipelines({ settings: { sales: { scope: '{sender_id}' } }, profiles, ...rules }))
   const sessionIdOf = conversationSessions({ getOrCreate, scopes: scopePolicy(rules), pipelines })
-  const id = await sessionIdOf({ conversation } as ToolVisit, new AbortController().signal)
+  const id = await sessionIdOf({ conversation, caller: boxCaller('tnt_1') } as ToolVisit, new AbortController().signal)
   return requests[0] ?? id
 }
 

@@ -18,7 +18,7 @@ export function conversationSessions({ getOrCreate, ...rules }: ConversationSess
   return async ({ caller, conversation }, signal) => {
     const { session_id: id, session: key, scope, variables, missing, pipeline, profile } = conversation
     if (id !== undefined) return id
-    const request = { key: keyOf({ key, scope, variables, missing, pipeline }, rules), wish: { pipeline, profile } }
+    const request = { key: await keyOf({ key, scope, variables, missing, pipeline }, rules, caller), wish: { pipeline, profile } }
     return (await getOrCreate(caller, request, signal)).session.id
   }
 }

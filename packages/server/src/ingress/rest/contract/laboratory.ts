@@ -86,7 +86,7 @@ export async function openLaboratory(
   const routes = restRoutes({
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
     skills: plane.skills,
-    ...{ profiles: plane.profiles, profileObstacles: plane.profileObstacles, pipelines: plane.pipelines },
+    ...{ profiles: plane.profiles, usualProfile: plane.usualProfile, pipelines: plane.pipelines },
     tools: plane.tools,
     makePreview: previewMaker({
       ...{ reads: plane.sessions.reads, links: plane.previewLinks },
