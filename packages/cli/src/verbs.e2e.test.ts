@@ -151,6 +151,9 @@ onBubblewrap('the verbs', (stage) => {
     expect((await holdfast('exec', '-s', 'there', '--tenant', tenant, '-c', 'echo in acme')).stdout).toBe('in acme\n')
     expect((await holdfast('sessions', 'ls', '--tenant', tenant)).stdout).toContain('there')
     expect((await holdfast('sessions', 'ls')).stdout).not.toContain('there')
+    const table = (await holdfast('tenants', 'get', 'acme')).stdout
+    expect(table).toMatch(/admin exec +allowed[^]*quota of open sessions +none/)
+    expect(table).not.toContain('{')
     expect(await json('tenants', 'terminate', tenant)).toMatchObject({ state: 'terminating' })
 
     const hook = await json('webhooks', 'create', 'https://hooks.invalid/x', '--type', 'session.created')
@@ -159,6 +162,22 @@ onBubblewrap('the verbs', (stage) => {
     expect(await json('webhooks', 'pause', String(hook['id']))).toMatchObject({ state: 'paused' })
     expect((await holdfast('webhooks', 'rm', String(hook['id']))).code).toBe(0)
     expect((await holdfast('webhooks', 'ls', '-q')).stdout).toBe('')
+  })
+
+  test('profiles and pipelines are stored, replaced and removed, and those of the server are read-only', async () => {
+    const flags = ['--network', 'on', '--memory', '256m', '--max-timeout', '1m', '--lock', 'network']
+    expect(await json('profiles', 'create', 'small', ...flags)).toMatchObject({
+      ...{ source: 'tenant', version: 1, network: 'on', max_timeout_ms: 60_000, locked: ['network'] },
+    })
+    expect((await holdfast('profiles', 'get', 'small')).stdout).toMatch(/memory +256 MiB[^]*locked +network/)
+    expect(await json('profiles', 'set', 'small', '--network', 'off')).toMatchObject({ version: 2, network: 'off', locked: [] })
+    expect((await holdfast('profiles', 'set', 'default', '--network', 'on')).stderr).toContain("'default' is built in and is read-only")
+    expect(await json('pipelines', 'create', 'mail', '--scope', '{sender_id}', '--profile', 'small')).toMatchObject({ profile: 'small' })
+    expect((await holdfast('pipelines', '-q')).stdout).toBe('mail\n')
+    expect((await holdfast('profiles', 'rm', 'small')).stderr).toContain('is named by the pipelines mail')
+    expect((await holdfast('pipelines', 'rm', 'mail')).code).toBe(0)
+    expect((await holdfast('profiles', 'rm', 'small')).code).toBe(0)
+    expect((await holdfast('profiles', 'ls', '-q')).stdout).not.toContain('small')
   })
 
   test('what the server is and has', async () => {

@@ -32,7 +32,7 @@ function addList(keys: Command): void {
     .alias('list')
     .description('list keys, oldest first')
     .option('-a, --all', 'those that were revoked or have expired too')
-    .addHelpText('after', `\nExamples:\n  holdfast keys ls\n  holdfast keys ls -a --tenant ten_4k2m…`)
+    .addHelpText('after', `\nExamples:\n  holdfast keys ls\n  holdfast keys ls -a --tenant acme`)
   withServer(withOutput(withLimit(list))).action(async (flags: Flags & LimitFlags & { readonly all?: true }) => {
     const found: KeyRecord[] = []
     const now = Date.now()

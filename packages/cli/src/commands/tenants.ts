@@ -12,8 +12,7 @@ import type { ServerFlags } from '../flags/server-flags.ts'
 import { printList, printOne } from '../output/print.ts'
 import type { OutputFlags } from '../output/print.ts'
 import type { Column } from '../output/table.ts'
-import { wireNames } from '../output/wire-names.ts'
-import { momentWords } from '../output/words.ts'
+import { durationWords, momentWords } from '../output/words.ts'
 
 type Flags = ServerFlags & OutputFlags
 
@@ -22,6 +21,8 @@ interface QuotaFlags {
   readonly openSessionsPerOwner?: OrNone
   readonly computeSessions?: OrNone
   readonly computeSessionsPerOwner?: OrNone
+  readonly profiles?: OrNone
+  readonly pipelines?: OrNone
   readonly keptOutputBytes?: OrNone
   readonly keptEvents?: OrNone
   readonly keptAnswerBytes?: OrNone
@@ -77,8 +78,8 @@ function addGet(tenants: Command): void {
   const get = tenants
     .command('get')
     .description('look at a tenant')
-    .argument('<id>', 'its id')
-    .addHelpText('after', `\nExample:\n  holdfast tenants get ten_4k2m…`)
+    .argument('<tenant>', 'its name or id')
+    .addHelpText('after', `\nExample:\n  holdfast tenants get acme`)
   withServer(withOutput(get)).action(async (id: string, flags: Flags) => print(await (await openClient(flags)).tenants.get(id), flags))
 }
 
@@ -86,8 +87,8 @@ function addSetPolicy(tenants: Command): void {
   const set = tenants
     .command('set-policy')
     .description('replace the policy of a tenant; what is not given becomes what is safest')
-    .argument('<id>', 'its id')
-    .addHelpText('after', `\nExample:\n  holdfast tenants set-policy ten_4k2m… --admin-exec --max-lifetime 7d`)
+    .argument('<tenant>', 'its name or id')
+    .addHelpText('after', `\nExample:\n  holdfast tenants set-policy acme --admin-exec --max-lifetime 7d`)
   withServer(withOutput(withPolicy(set))).action(async (id: string, flags: Flags & PolicyFlags) => {
     const holdfast = await openClient(flags)
     const { version: ifVersion } = await holdfast.tenants.get(id)
@@ -99,8 +100,8 @@ function addSetQuotas(tenants: Command): void {
   const set = tenants
     .command('set-quotas')
     .description('replace the quotas of a tenant; what is not given becomes the server’s default')
-    .argument('<id>', 'its id')
-    .addHelpText('after', `\nExample:\n  holdfast tenants set-quotas ten_4k2m… --open-sessions 1000 --compute-sessions none`)
+    .argument('<tenant>', 'its name or id')
+    .addHelpText('after', `\nExample:\n  holdfast tenants set-quotas acme --open-sessions 1000 --compute-sessions none`)
   withServer(withOutput(withQuotas(set))).action(async (id: string, flags: Flags & QuotaFlags) => {
     const holdfast = await openClient(flags)
     const { version: ifVersion } = await holdfast.tenants.get(id)
@@ -111,9 +112,9 @@ function addSetQuotas(tenants: Command): void {
 function addTerminate(tenants: Command): void {
   const terminate = tenants
     .command('terminate')
-    .description('let nothing new begin in a tenant; there is no way back')
-    .argument('<id>', 'its id')
-    .addHelpText('after', `\nExample:\n  holdfast tenants terminate ten_4k2m…`)
+    .description('end the sessions of a tenant and let nothing new begin in it; there is no way back')
+    .argument('<tenant>', 'its name or id')
+    .addHelpText('after', `\nExample:\n  holdfast tenants terminate acme`)
   withServer(withOutput(terminate)).action(async (id: string, flags: Flags) =>
     print(await (await openClient(flags)).tenants.terminate(id), flags),
   )
@@ -126,6 +127,8 @@ function withQuotas(command: Command): Command {
     .option('--open-sessions-per-owner <count>', 'of one owner', wholeNumberOrNone)
     .option('--compute-sessions <count>', 'sessions that have a sandbox', wholeNumberOrNone)
     .option('--compute-sessions-per-owner <count>', 'of one owner', wholeNumberOrNone)
+    .option('--profiles <count>', 'stored profiles', wholeNumberOrNone)
+    .option('--pipelines <count>', 'stored pipelines', wholeNumberOrNone)
     .option('--kept-output-bytes <count>', 'bytes of execution records with their output', wholeNumberOrNone)
     .option('--kept-events <count>', 'events', wholeNumberOrNone)
     .option('--kept-answer-bytes <count>', 'bytes of answers kept for Idempotency-Keys', wholeNumberOrNone)
@@ -137,6 +140,8 @@ function quotasOf(flags: QuotaFlags): TenantQuotas {
     openSessionsPerOwner: orNull(flags.openSessionsPerOwner),
     computeSessions: orNull(flags.computeSessions),
     computeSessionsPerOwner: orNull(flags.computeSessionsPerOwner),
+    profiles: orNull(flags.profiles),
+    pipelines: orNull(flags.pipelines),
     keptOutputBytes: orNull(flags.keptOutputBytes),
     keptEvents: orNull(flags.keptEvents),
     keptAnswerBytes: orNull(flags.keptAnswerBytes),
@@ -168,6 +173,11 @@ function print(tenant: TenantRecord, flags: OutputFlags): Promise<void> {
   return printOne(tenant, { rows, idOf }, flags)
 }
 
+/** `openSessions` as people read it. */
+function words(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+}
+
 function columns(now: number): readonly Column<TenantRecord>[] {
   return [
     { title: 'ID', of: idOf },
@@ -182,17 +192,13 @@ function rows({ id, name, state, policy, quotas, version, createdAt }: TenantRec
     ['id', id],
     ['name', name],
     ['state', state],
-    ['policy', settingWords(wireNames(policy))],
-    ['quotas', settingWords(wireNames(quotas))],
+    ['admin exec', policy.adminExec === true ? 'allowed' : 'not allowed'],
+    ['packing', policy.packing?.profiles.join(', ') || 'none'],
+    ...Object.entries(policy.ceilings ?? {}).map(
+      ([name, seconds]) => [`at most ${words(name.replace('Seconds', ''))}`, durationWords(seconds * 1000)] as const,
+    ),
+    ...Object.entries(quotas).map(([name, limit]) => [`quota of ${words(name)}`, String(limit ?? 'none')] as const),
     ['version', String(version)],
     ['created', createdAt],
   ] as const
-}
-
-/** Such as `admin_exec: true, ceilings.idle_seconds: 900`, as the API calls them. */
-export function settingWords(value: unknown, path = ''): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return `${path}: ${Array.isArray(value) ? value.join(' ') : String(value)}`
-  const parts = Object.entries(value).map(([name, inner]) => settingWords(inner, path === '' ? name : `${path}.${name}`))
-  return parts.length === 0 ? 'none' : parts.join(', ')
 }

@@ -15,7 +15,7 @@ export function withServer(command: Command): Command {
   return command
     .optionsGroup('Server:')
     .option('--url <address>', 'the server (default HOLDFAST_URL, else the configured address)')
-    .option('--tenant <id>', 'for a platform administrator: the tenant that it is about')
+    .option('--tenant <tenant>', 'for a platform administrator: name or id of the tenant that it is about')
     .option('--as <subject>', 'for a service key: the user it speaks for')
     .option('--group <name>', 'a group of that user; may be repeated', repeated)
 }

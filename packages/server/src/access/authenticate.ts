@@ -30,7 +30,7 @@ export interface RequestCredentials extends Credentials {
   readonly onBehalfOf?: string | undefined
   /** The groups of that user, with commas between them. Split only for a service key: anybody may send the header. */
   readonly onBehalfOfGroups?: string | undefined
-  /** The id of the tenant that a platform administrator means. */
+  /** The id or the name of the tenant that a platform administrator means. */
   readonly tenant?: string | undefined
   /** Where the request comes from. */
   readonly address?: string | undefined
@@ -40,7 +40,7 @@ export interface AuthenticatorNeeds {
   /** `null`: everybody is the administrator, which the composition root allows on loopback only. */
   readonly adminKey: Pick<AdminKey, 'matches'> | null
   readonly keys: Pick<Keys, 'find'>
-  readonly tenants: Pick<Tenants, 'policyOf'>
+  readonly tenants: Pick<Tenants, 'idOf'>
   /** Believes the tokens of an identity provider; left out, there is none. */
   readonly verifyToken?: VerifyToken | null
 }
@@ -76,11 +76,13 @@ export function createAuthenticator({ adminKey, keys, tenants, verifyToken = nul
     return { principal: principalOf(key), users: key.users }
   }
 
-  async function inTenant(principal: Principal, tenantId: string | undefined): Promise<Principal> {
-    if (tenantId === undefined || tenantId === principal.tenantId) return principal
+  async function inTenant(principal: Principal, idOrName: string | undefined): Promise<Principal> {
+    if (idOrName === undefined || idOrName === principal.tenantId) return principal
+    const tenantId = await tenants.idOf(idOrName)
+    if (tenantId === principal.tenantId) return principal
     if (!isAuthorized(principal, 'manage-tenants'))
       throw new HoldfastError('forbidden', 'this key may not name another tenant than its own')
-    if ((await tenants.policyOf(tenantId)) === null) throw new HoldfastError('not_found', `there is no tenant ${tenantId}`)
+    if (tenantId === null) throw new HoldfastError('not_found', `there is no tenant ${idOrName}`)
     return { ...principal, tenantId }
   }
 

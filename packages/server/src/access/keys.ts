@@ -69,8 +69,8 @@ export function createKeys({ store, clock }: KeysNeeds): Keys {
       const insert = async (transaction: Transaction) => {
         const tenant = await lockTenant(transaction, tenantId)
         if (tenant === null) throw new HoldfastError('not_found', `there is no tenant ${tenantId}`)
-        if (tenant.state === 'terminating')
-          throw new HoldfastError('forbidden', `the tenant ${tenant.name} is being terminated; it gets no new keys`)
+        if (tenant.state !== 'active')
+          throw new HoldfastError('forbidden', `the tenant ${tenant.name} is ${tenant.state}; it gets no new keys`)
         await checkMinting(transaction, principal, tenant.policy, made)
         await insertKey(transaction, made)
         await appendTenantAudit(transaction, tenantId, recordOf(principal, { action: 'key.create', resource: resourceOf(made) }), now)

@@ -32,7 +32,7 @@ function open(rate: { readonly perSecond: number; readonly burst: number } | nul
       },
     },
     keys: { find: async (key) => (key === MADE_KEY ? RECORD : null) },
-    tenants: { policyOf: async () => null },
+    tenants: { idOf: async () => null },
     async verifyToken(token) {
       if (token !== TOKEN) throw refusal('the token is not valid', 'token-signature')
       return { tenantId: 'tnt_a', subject: 'oidc:alice', groups: [], role: 'member', kind: 'user', keyId: 'oidc', onBehalfOf: null }

@@ -20,22 +20,25 @@ import { DEFAULT_TENANT_ID, recordOf } from './principal.ts'
 import type { Principal } from './principal.ts'
 import { shortMemory } from './short-memory.ts'
 
+const DEFAULT_TENANT_NAME = 'default'
 const MEMORY_MS = 5000
 const MEMORY_LIMIT = 1000
 
 export interface Tenants {
   create(principal: Principal, wish: CreateTenantBody): Promise<Tenant>
-  /** A principal's own tenant, or any for a platform administrator. */
-  get(principal: Principal, id: string): Promise<Tenant>
+  /** A principal's own tenant, or any for a platform administrator; by its id or its name, as everywhere here. */
+  get(principal: Principal, idOrName: string): Promise<Tenant>
   /** In the order of their names, after the given one. */
   list(principal: Principal, afterName: string, limit: number): Promise<readonly Tenant[]>
   /** `version_conflict` unless `version` is the tenant's own; so for each change. */
-  setPolicy(principal: Principal, id: string, version: number, policy: TenantPolicy): Promise<Tenant>
-  setQuotas(principal: Principal, id: string, version: number, quotas: TenantQuotas): Promise<Tenant>
+  setPolicy(principal: Principal, idOrName: string, version: number, policy: TenantPolicy): Promise<Tenant>
+  setQuotas(principal: Principal, idOrName: string, version: number, quotas: TenantQuotas): Promise<Tenant>
   /** There is no way back. Terminating again changes nothing and answers the same. */
-  terminate(principal: Principal, id: string): Promise<Tenant>
+  terminate(principal: Principal, idOrName: string): Promise<Tenant>
   /** At every start, before the first request. */
   ensureDefaultTenant(): Promise<void>
+  /** The id of a tenant, by its id or its name; `null`: no such tenant. As old as `policyOf`. */
+  idOf(idOrName: string): Promise<string | null>
   /** What decides about a request; may be some seconds old when another server changed it. `null`: no such tenant. */
   policyOf(id: string): Promise<TenantPolicy | null>
   /** The id of a tenant, by its id or its name; `null` for one that is not there or is being terminated. As old as `policyOf`. */
@@ -55,11 +58,12 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
   /** `decide` sees the tenant locked, and gives its change or `null` for none. */
   async function change(
     principal: Principal,
-    id: string,
+    idOrName: string,
     action: string,
     decide: (tenant: Tenant) => TenantChange | null,
   ): Promise<Tenant> {
     authorize(principal, 'manage-tenants')
+    const id = (await store.read((sql) => findTenantByWord(sql, idOrName)))?.id ?? missing(idOrName)
     return store.write(async (transaction) => {
       const before = (await lockTenant(transaction, id)) ?? missing(id)
       const wish = decide(before)
@@ -90,9 +94,10 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
       return tenant
     },
 
-    async get(principal, id) {
-      if (id !== principal.tenantId && !isAuthorized(principal, 'manage-tenants')) return missing(id)
-      return (await store.read((sql) => findTenant(sql, id))) ?? missing(id)
+    async get(principal, idOrName) {
+      const tenant = await store.read((sql) => findTenantByWord(sql, idOrName))
+      if (tenant !== null && (tenant.id === principal.tenantId || isAuthorized(principal, 'manage-tenants'))) return tenant
+      return missing(idOrName)
     },
 
     async list(principal, afterName, limit) {
@@ -113,15 +118,16 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
       }),
 
     async terminate(principal, id) {
-      if (id === DEFAULT_TENANT_ID) throw new HoldfastError('forbidden', 'the default tenant cannot be terminated')
-      return change(principal, id, 'tenant.terminate', (tenant) => (tenant.state === 'terminating' ? null : { state: 'terminating' }))
+      if (id === DEFAULT_TENANT_ID || id === DEFAULT_TENANT_NAME)
+        throw new HoldfastError('forbidden', 'the default tenant cannot be terminated')
+      return change(principal, id, 'tenant.terminate', (tenant) => (tenant.state === 'active' ? { state: 'terminating' } : null))
     },
 
     async ensureDefaultTenant() {
       if ((await store.read((sql) => findTenant(sql, DEFAULT_TENANT_ID))) !== null) return
       const policy = TenantPolicy.parse({})
       const tenant: Tenant = {
-        ...{ id: DEFAULT_TENANT_ID, name: 'default', state: 'active', policy, quotas: {}, version: 1, createdAt: clock() },
+        ...{ id: DEFAULT_TENANT_ID, name: DEFAULT_TENANT_NAME, state: 'active', policy, quotas: {}, version: 1, createdAt: clock() },
       }
       const resource = { type: 'tenant', id: tenant.id }
       const record: AuditRecord = {
@@ -129,6 +135,8 @@ export function createTenants({ store, clock }: TenantsNeeds): Tenants {
       }
       await store.write((transaction) => insertWithRecord(transaction, tenant, record), 'power')
     },
+
+    idOf: async (idOrName) => (await recall(idOrName))?.id ?? null,
 
     async policyOf(id) {
       const tenant = await recall(id)

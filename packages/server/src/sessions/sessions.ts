@@ -324,7 +324,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
 
   async function tidy(): Promise<void> {
     await reconciler.run()
-    await endSessionsOfEndedTenants({ store, changes, serverId, log })
+    await endSessionsOfEndedTenants({ store, changes, serverId, log, clock })
     void reachingAgain.tryAll()
     for (const ref of await store.read((sql) => closingSessions(sql, serverId))) void cleanUp.run(ref)
     await reaper.reapAll()

@@ -25,7 +25,7 @@ describe('tenants', () => {
     })
     expect(await put('policy', { admin_exec: true }, { 'if-match': '"2"' })).toMatchObject({ body: { policy: { admin_exec: true } } })
     expect(await laboratory.post(`${path}/terminate`, undefined)).toMatchObject({ body: { state: 'terminating' } })
-    expect(await laboratory.send(path)).toMatchObject({ body: { state: 'terminating', quotas: { open_sessions: 3 } } })
+    expect(await laboratory.send(path)).toMatchObject({ body: { state: expect.stringMatching(/^terminat/), quotas: { open_sessions: 3 } } })
   })
 
   test('are listed in pages in the order of their names', async () => {
@@ -33,6 +33,36 @@ describe('tenants', () => {
     const second = await laboratory.send(`/v1/tenants?page_size=1&page_token=${first.field('next_page_token')}`)
     expect([first, second].map(({ body }) => (body['items'] as { name: string }[])[0]?.name)).toEqual(['acme', 'default'])
     expect(second.body['next_page_token']).toBeNull()
+  })
+
+  test('a name stands for the id in every path and in X-Holdfast-Tenant', async () => {
+    const { body } = await laboratory.post('/v1/tenants', { name: 'by-name' })
+    expect(await laboratory.send('/v1/tenants/by-name')).toMatchObject({ status: 200, body: { id: body['id'] } })
+    const headers = { 'if-match': '"1"' }
+    const quotas = { method: 'PUT', body: { profiles: 3 }, headers }
+    expect(await laboratory.send('/v1/tenants/by-name/quotas', quotas)).toMatchObject({ status: 200, body: { quotas: { profiles: 3 } } })
+    const key = await laboratory.post('/v1/keys', { name: 'k', subject: 'kim' }, { headers: { 'x-holdfast-tenant': 'by-name' } })
+    const own = { key: key.field('key') }
+    expect(await laboratory.send('/v1/tenants/by-name', own)).toMatchObject({ status: 200, body: { id: body['id'] } })
+    expect(await laboratory.send('/v1/sessions', { ...own, headers: { 'x-holdfast-tenant': 'by-name' } })).toMatchObject({ status: 200 })
+    expect(await laboratory.send('/v1/tenants/default', own)).toMatchObject({ status: 404 })
+    const others = [{ 'x-holdfast-tenant': 'default' }, { 'x-holdfast-tenant': 'nowhere' }]
+    for (const other of others) expect(await laboratory.send('/v1/sessions', { ...own, headers: other })).toMatchObject({ status: 403 })
+    expect(await laboratory.send('/v1/sessions', { headers: { 'x-holdfast-tenant': 'nowhere' } })).toMatchObject({ status: 404 })
+    expect(await laboratory.post('/v1/tenants/default/terminate', undefined)).toMatchObject({ status: 403 })
+  })
+
+  test('are terminated once their last session has ended, and that is in their audit', async () => {
+    await laboratory.post('/v1/tenants', { name: 'leaving' })
+    const headers = { 'x-holdfast-tenant': 'leaving' }
+    const made = await laboratory.post('/v1/sessions', { key: 'last', wait_ms: 10_000 }, { headers })
+    expect(await laboratory.post('/v1/tenants/leaving/terminate', undefined)).toMatchObject({ body: { state: 'terminating' } })
+    const state = async () => (await laboratory.send('/v1/tenants/leaving')).field('state')
+    while ((await state()) !== 'terminated') await laboratory.plane.sessions.sweep()
+    expect(await laboratory.send(`/v1/sessions/${made.field('id')}`, { headers })).toMatchObject({ body: { state: 'cancelled' } })
+    expect((await laboratory.send('/v1/audit?page_size=200', { headers })).text).toContain('tenant.terminated')
+    expect(await laboratory.post('/v1/sessions', { key: 'new' }, { headers })).toMatchObject({ status: 403 })
+    expect(await laboratory.post('/v1/tenants/leaving/terminate', undefined)).toMatchObject({ status: 200, body: { state: 'terminated' } })
   })
 
   test('a platform administrator works in the tenant that it names', async () => {
@@ -68,7 +98,11 @@ test('a webhook shows its secret once, pauses, resumes and goes', async () => {
   expect(listed.text).not.toMatch(/whsec_|t0ken/)
   expect(await laboratory.send(path, { method: 'DELETE' })).toMatchObject({ status: 204, text: '' })
   expect(await laboratory.send(path, { method: 'DELETE' })).toMatchObject({ status: 404 })
-  expect(await laboratory.post('/v1/webhooks', { url: 'http://127.0.0.1/' })).toMatchObject({ status: 400 })
+  for (const url of ['http://127.0.0.1/', 'http://localhost:3000/'])
+    expect(await laboratory.post('/v1/webhooks', { url })).toMatchObject({
+      status: 400,
+      body: { details: { problems: [{ field: 'url' }] } },
+    })
   expect(await laboratory.post('/v1/webhooks', { url: 'https://example.com/', types: ['nothing'] })).toMatchObject({ status: 400 })
 })
 

@@ -49,7 +49,7 @@ function open({ requests, failures, proxies = [], origins = [] }: Setting = {}) 
   const authenticate = createAuthenticator({
     adminKey: { matches: (candidate) => candidate === KEY },
     keys: { find: async () => null },
-    tenants: { policyOf: async () => null },
+    tenants: { idOf: async () => null },
   })
   const door = restDoor({
     routes: [...ROUTES, ...docsRoutes(ROUTES, '0')],

@@ -6,6 +6,7 @@ import { callerOf } from '../../access/authorize.ts'
 import { clientAddresses } from '../../access/client-address.ts'
 import { hostCheck } from '../../access/listen-address.ts'
 import type { OutputChunk } from '../../guest/inside.ts'
+import { configuredOnly } from '../../policy/contract/configured-only.ts'
 import { createPipelines } from '../../policy/pipelines.ts'
 import { createProfiles } from '../../policy/profiles.ts'
 import { scopePolicy } from '../../policy/scopes/scope-policy.ts'
@@ -18,7 +19,10 @@ import { healthRoutes } from './health-routes.ts'
 
 const KEY = 'the-key-of-this-test'
 const profiles = createProfiles({ usual: null, image: null, custom: [] })
-const pipelines = createPipelines({ settings: { support: { scope: '{sender_id}', profile: 'network_basic' } }, profiles })
+const { pipelines } = configuredOnly(
+  profiles,
+  createPipelines({ settings: { support: { scope: '{sender_id}', profile: 'network_basic' } }, profiles }),
+)
 const COMPLETED: CommandEnd = { exitCode: 0, signal: null, status: 'completed', durationMs: 3 }
 
 interface Script {
@@ -53,7 +57,7 @@ function door(script: Script = {}) {
     authenticate: createAuthenticator({
       adminKey: { matches: (candidate) => candidate === KEY },
       keys: { find: async () => null },
-      tenants: { policyOf: async () => null },
+      tenants: { idOf: async () => null },
     }),
     callerOf: async (principal) => callerOf(principal, { admin_exec: false }),
     admit: () => {},

@@ -70,6 +70,13 @@ export async function updateTenant(transaction: Transaction, decidedOn: Tenant, 
   return changed === 1 ? next : null
 }
 
+/** Tenants that are being terminated and have no open session left. */
+export async function emptyEndedTenants(sql: Sql, limit: number): Promise<readonly string[]> {
+  const text = `SELECT id FROM tenants WHERE state = 'terminating'
+    AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.tenant_id = tenants.id AND sessions.${OPEN}) LIMIT ?`
+  return (await sql.all(text, limit)).map((row) => new RowReader('tenants', row).text('id'))
+}
+
 /** Of tenants that say something about quotas themselves. */
 export async function tenantQuotas(sql: Sql): Promise<ReadonlyMap<string, TenantQuotas>> {
   const rows = await sql.all(`SELECT id, quotas FROM tenants WHERE quotas <> '{}'`)
