@@ -156,6 +156,8 @@ test('quotas show what there is to whom it concerns, and a refusal names the quo
       { quota: 'compute_sessions', limit: null, used: null },
       { quota: 'compute_sessions_per_owner', limit: null, used: 1 },
       // Of the whole tenant, so only its administrators see how much of it is used.
+      { quota: 'profiles', limit: 100, used: null },
+      { quota: 'pipelines', limit: 100, used: null },
       { quota: 'kept_output_bytes', limit: 5_368_709_120, used: null },
       { quota: 'kept_events', limit: 5_000_000, used: null },
       { quota: 'kept_answer_bytes', limit: 268_435_456, used: null },

@@ -1,6 +1,8 @@
 /** The door on a real PostgreSQL: repeated requests, and the questions that only it asks. */
 import { describe, expect, test } from 'vitest'
 import { noPostgres, openPostgresStoreForTest } from '../../../../../test/servers/database.ts'
+import { newPostgresDatabase } from '../../../../../test/environment/shared-postgres.ts'
+import { openPostgresStore } from '../../store/postgres/postgres-store.ts'
 import { definitionsContract } from './contract/definitions-contract.ts'
 import { idempotencyContract } from './contract/idempotency-contract.ts'
 import { openLaboratory } from './contract/laboratory.ts'
@@ -8,7 +10,10 @@ import { openLaboratory } from './contract/laboratory.ts'
 if (noPostgres === null) {
   idempotencyContract('PostgreSQL', openPostgresStoreForTest)
   definitionsContract('PostgreSQL', openPostgresStoreForTest)
-  describe('on PostgreSQL', () => test('lists, filters and pages are the same', listsArePaged))
+  describe('on PostgreSQL', () => {
+    test('lists, filters and pages are the same', listsArePaged)
+    test('a profile that one server changes counts on another one without a restart', changesAreSeenElsewhere)
+  })
 } else describe('PostgreSQL', () => test.skip(`keeps what the door promises (skipped: ${noPostgres})`))
 
 async function listsArePaged(): Promise<void> {
@@ -33,5 +38,25 @@ async function listsArePaged(): Promise<void> {
     expect(await laboratory.post('/v1/exec', { session: 'a', command: 'echo $$', cwd: '/' }, once)).toMatchObject({ text: ran.text })
   } finally {
     await laboratory.close()
+  }
+}
+
+async function changesAreSeenElsewhere(): Promise<void> {
+  const { stop, ...address } = await newPostgresDatabase()
+  const here = await openLaboratory({}, () => openPostgresStore(address))
+  const elsewhere = await openLaboratory({}, () => openPostgresStore(address))
+  try {
+    const session = async (key: string) => (await elsewhere.post('/v1/sessions', { key, profile: 'shared' })).body['profile_version']
+    const { tenantId } = elsewhere.admin
+    const version = async () => (await elsewhere.plane.profiles.choose(tenantId, 'shared')).version
+    await here.post('/v1/profiles', { name: 'shared', network: 'off' })
+    expect(await session('first')).toBe(1)
+    await here.send('/v1/profiles/shared', { method: 'PUT', body: { network: 'on' }, headers: { 'if-match': '"1"' } })
+    await expect.poll(version, { timeout: 20_000 }).toBe(2)
+    expect(await session('second')).toBe(2)
+  } finally {
+    await elsewhere.close()
+    await here.close()
+    await stop()
   }
 }

@@ -1,23 +1,31 @@
 /** Definitions that several servers on one database keep in memory. */
-import { PipelineSettings } from '@holdfast/protocol'
+import { PipelineSettings, TenantPolicy } from '@holdfast/protocol'
 import { expect, test } from 'vitest'
-import { DEFAULT_TENANT_ID } from '../../access/principal.ts'
-import { createTenants } from '../../access/tenants.ts'
 import { loadConfig } from '../../config.ts'
 import { SYSTEM } from '../../sessions/caller.ts'
 import { migrate } from '../../store/migrate.ts'
 import { openSqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
+import { insertTenant } from '../../store/tables/tenants.ts'
 import { createDefinitionCache } from './definition-cache.ts'
 import { createDefinitions } from './definitions.ts'
 
 const BY = { actor: SYSTEM }
-const ONE = { tenantId: DEFAULT_TENANT_ID, name: 'one' }
+const ONE = { tenantId: 'tnt_a', name: 'one' }
 
 async function twoServers() {
   const database = await openSqliteStore(':memory:')
   await migrate(database)
-  await createTenants({ store: database, clock: Date.now }).ensureDefaultTenant()
+  const tenant = {
+    id: ONE.tenantId,
+    name: 'a',
+    state: 'active',
+    policy: TenantPolicy.parse({}),
+    quotas: {},
+    version: 1,
+    createdAt: 0,
+  } as const
+  await database.write((transaction) => insertTenant(transaction, tenant))
   let reads = 0
   let isDown = false
   const store: Store = {
