@@ -310,7 +310,12 @@ test('a private address is refused: as a literal at once, as a name when it is c
   await createWebhooks(needs()).create(tenantId, { url: `http://localhost:${target.port}/`, types: [] }, SYSTEM)
   await happen(1)
   await serve(closed)
-  expect(await problem()).toContain('localhost does not lead to a public address')
+  expect(await problem()).toContain('must not lead to localhost, which is not a public address')
+  // Any other name is judged by what it resolves to, inside the connection.
+  const judged = new Promise((resolve) => {
+    closed.guard.lookup('localhost', {}, (error) => resolve(error))
+  })
+  expect(await judged).toMatchObject({ message: 'localhost does not lead to a public address' })
   expect(target.connections()).toBe(0)
   now += HOUR
   await serve()
