@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { ExecutionView } from '@holdfast/protocol'
+import { ExecResult, ExecutionView } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openLaboratory } from './contract/laboratory.ts'
 import type { Laboratory } from './contract/laboratory.ts'
@@ -93,6 +93,21 @@ describe('an execution that is left to run', () => {
     await readEvents(leaving, 1)
     expect(await laboratory.send(path(id), { key: ada })).toMatchObject({ body: { status: 'running' } })
     await laboratory.post(`${path(id)}/cancel`, { grace_ms: 0 }, { key: ada })
+  })
+
+  test('that is over is cancelled with what it left in the background, and the answer counts it', async () => {
+    const run = async (command: string) =>
+      ExecResult.parse((await laboratory.post('/v1/exec', { session_id: session, command, cwd: '/' }, { key: ada })).body)
+    const leave = 'sleep 1000 > /dev/null 2>&1 &'
+    const { execution_id: id } = await run(leave)
+    expect(await laboratory.post(`${path(id)}/cancel`, {}, { key: ada })).toMatchObject({
+      body: { executions: 0, killed: 1, verified: true },
+    })
+    expect(await laboratory.post(`${path(id)}/cancel`, {}, { key: ada })).toMatchObject({ body: { killed: 0, verified: true } })
+    await run(leave)
+    await run(leave)
+    const work = await laboratory.post(`/v1/sessions/${session}/cancel-work`, {}, { key: ada })
+    expect(work).toMatchObject({ status: 200, body: { executions: 0, killed: 2, verified: true } })
   })
 
   test('is ended by cancelling the work of the session, which lives on', async () => {
