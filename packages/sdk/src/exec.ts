@@ -50,7 +50,7 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
 }
 
 const EXEC_OPTIONS: OptionNames<ExecOptions> = {
-  ...{ key: true, scope: true, variables: true, sessionId: true },
+  ...{ key: true, scope: true, variables: true, missing: true, sessionId: true },
   ...{ profile: true, pipeline: true, image: true, network: true, rootfs: true, workspace: true, mounts: true, limits: true },
   ...{ cwd: true, env: true, expectedIncarnation: true, command: true, stdin: true, interactive: true, timeoutMs: true, signal: true },
   ...{ onStdout: true, onStderr: true, onOutput: true, onStarted: true },

@@ -8,7 +8,8 @@ const holdfast = new Holdfast({
 })
 
 test('a client with an unknown option is not made', () => {
-  expect(() => new Holdfast(Object.assign({}, { baseUrl: 'http://h' }))).toThrow("new Holdfast has no option 'baseUrl'; it has url, apiKey")
+  const options: object = { baseUrl: 'http://h' }
+  expect(() => new Holdfast(options)).toThrow("new Holdfast has no option 'baseUrl'; it has url, apiKey")
 })
 
 test('exec names the option that was meant', async () => {
