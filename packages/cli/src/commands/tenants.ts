@@ -195,9 +195,9 @@ function rows({ id, name, state, policy, quotas, version, createdAt }: TenantRec
     ['admin exec', policy.adminExec === true ? 'allowed' : 'not allowed'],
     ['packing', policy.packing?.profiles.join(', ') || 'none'],
     ...Object.entries(policy.ceilings ?? {}).map(
-      ([name, seconds]) => [`at most ${words(name.replace('Seconds', ''))}`, durationWords(seconds * 1000)] as const,
+      ([ceiling, seconds]) => [`at most ${words(ceiling.replace('Seconds', ''))}`, durationWords(seconds * 1000)] as const,
     ),
-    ...Object.entries(quotas).map(([name, limit]) => [`quota of ${words(name)}`, String(limit ?? 'none')] as const),
+    ...Object.entries(quotas).map(([quota, limit]) => [`quota of ${words(quota)}`, String(limit ?? 'none')] as const),
     ['version', String(version)],
     ['created', createdAt],
   ] as const

@@ -157,7 +157,9 @@ export function createTenantProfiles(needs: TenantProfilesNeeds): TenantProfiles
   }
 }
 
-function changedBy({ maySetPolicy: _, ...by }: ProfileChangedBy): ChangedBy {
+/** Without what the audit does not know. */
+function changedBy(who: ProfileChangedBy): ChangedBy {
+  const { maySetPolicy: _, ...by } = who
   return by
 }
 
