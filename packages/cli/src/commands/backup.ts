@@ -12,7 +12,7 @@ import { startSpinner } from '../spinner.ts'
 const DATABASE = 'holdfast.db'
 const DRAFT = '.backup-'
 /** State of one life of the server, or of running sandboxes; the database is copied by SQLite. */
-const LEFT_OUT = ['sandboxes', 'jail', 'server.lock', 'server.pid', 'disk-reserve', 'clock.json']
+const LEFT_OUT = /^(?:sandboxes|jail|disk-reserve|clock\.json|server\.(?:lock|pid).*|holdfast\.db.*|\.backup-.*)$/
 /** `tar` ends with this when a file changed while it was read. */
 const TAR_CHANGED = 1
 
@@ -68,8 +68,7 @@ async function backUp(file: string, { path: home, isDatabaseElsewhere }: Home): 
     if (isDatabaseElsewhere) note('the database is not in the home: back it up with pg_dump')
     else await copyDatabase(join(home, DATABASE), join(draft, DATABASE))
     spinner.say('copying the files')
-    const left = (name: string) => LEFT_OUT.includes(name) || name.startsWith(DATABASE) || name.startsWith(DRAFT)
-    const entries = readdirSync(home).filter((name) => !left(name))
+    const entries = readdirSync(home).filter((name) => !LEFT_OUT.test(name))
     const database = isDatabaseElsewhere ? [] : ['-C', draft, DATABASE]
     const part = `${file}.part`
     const output = openSync(part, 'w', 0o600)
