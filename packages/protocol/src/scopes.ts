@@ -13,6 +13,13 @@ export type ScopeName = (typeof SCOPE_NAMES)[number]
 export const LANGUAGES = ['en-US', 'zh-Hans', 'zh-Hant', 'ja-JP', 'vi-VN', 'th-TH', 'es-ES', 'ru-RU'] as const
 export type Language = (typeof LANGUAGES)[number]
 
+/** Also as LangBot spells it, `en_US`. */
+export const LanguageTag = z
+  .enum([...LANGUAGES, 'en_US', 'zh_Hans', 'zh_Hant', 'ja_JP', 'vi_VN', 'th_TH', 'es_ES', 'ru_RU'], {
+    error: `must be one of ${LANGUAGES.join(', ')}`,
+  })
+  .transform((tag) => LANGUAGES.find((language) => language === tag.replace('_', '-')) ?? 'en-US')
+
 export const MAXIMUM_TEMPLATE_LENGTH = 256
 export const MAXIMUM_VARIABLES = 64
 export const MAXIMUM_VARIABLE_NAME_LENGTH = 64

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { Owner } from './keys.ts'
-import { LANGUAGES, SCOPE_NAMES } from './scopes.ts'
+import { LANGUAGES, LanguageTag, SCOPE_NAMES } from './scopes.ts'
 
 export const HealthView = z.object({ status: z.literal('ok'), backend: z.string(), version: z.string() })
 export const ReadyView = z.object({
@@ -47,7 +47,7 @@ export type BackendView = z.output<typeof BackendView>
 export const BackendList = z.object({ items: z.array(BackendView) })
 
 export const ScopesQuery = z.strictObject({
-  lang: z.enum(LANGUAGES, { error: `must be one of ${LANGUAGES.join(', ')}` }).optional(),
+  lang: LanguageTag.optional(),
 })
 export const ScopeList = z.object({
   /** Of the labels and descriptions. */

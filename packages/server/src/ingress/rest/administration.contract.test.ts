@@ -180,6 +180,8 @@ describe('what a server offers', () => {
     expect(japanese).toMatchObject({ headers: { 'content-language': 'ja-JP' }, body: { language: 'ja-JP', default: 'chat', forced: null } })
     const spanish = await laboratory.send('/v1/scopes?lang=es-ES', { headers: { 'accept-language': 'ja' } })
     expect(spanish.body['language']).toBe('es-ES')
+    const asLangBot = await laboratory.send('/v1/scopes?lang=en_US', { headers: { 'accept-language': 'ja' } })
+    expect(asLangBot).toMatchObject({ status: 200, body: { language: 'en-US' } })
     expect(spanish.body['items']).not.toEqual(japanese.body['items'])
     expect(await laboratory.send('/v1/scopes?lang=xx')).toMatchObject({
       status: 400,
