@@ -195,9 +195,15 @@ export function walkEveryAction(stage: () => Stage, { hasSkills }: { readonly ha
     })
   })
 
-  test.skipIf(hasSkills)('an action that is not spoken here is refused, and the connection goes on', async () => {
-    expect(await client().failure('get_storage_analysis')).toBe('BoxError')
-    await stage().driver.order('ping', { client: 'one' })
+  test.skipIf(hasSkills)('the newest client reads capacity, the status of sessions and the storage of its workspace', async () => {
+    await client().exec('measured', 'echo 12345 > file')
+    expect(await client().call('get_status')).toMatchObject({ capacity: { limit: 64 } })
+    expect(await client().call<unknown[]>('get_sessions')).toContainEqual(
+      expect.objectContaining({ session_id: 'measured', status: 'idle' }),
+    )
+    const { directories } = await client().call<{ directories: { key: string; size_bytes: number }[] }>('get_storage_analysis')
+    expect(directories.find(({ key }) => key === 'session_workspaces')?.size_bytes).toBeGreaterThanOrEqual(6)
+    await client().call('delete_session', { session_id: 'measured' })
   })
 
   test('the newest generation alone is served', async () => {

@@ -8,7 +8,7 @@ import { published, publishedBecause, pythonEnvironment } from './published-pack
 export const CURRENT_RELEASE = 'langbot-plugin==0.5.5'
 /** The last without contexts and headers. */
 export const OLDER_RELEASE = 'langbot-plugin==0.4.17'
-/** Another wire: it has no skills, and forbids fields that were there. What both have in common is tried. */
+/** Its wire has no skills, and forbids fields that were there. */
 export const NEWEST_RELEASE = 'langbot-plugin==0.7.18'
 
 export type PublishedClient = { readonly python: string; readonly skipReason: null } | { readonly skipReason: string }

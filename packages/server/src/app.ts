@@ -13,7 +13,7 @@ import { clientAddresses } from './access/client-address.ts'
 import { checkListenAddress, hostCheck } from './access/listen-address.ts'
 import { rateLimit } from './access/rate-limits.ts'
 import { slowGuessing } from './access/slow-guessing.ts'
-import type { BoxPlaneNeeds } from './box-plane.ts'
+import type { BoxPlane, BoxPlaneNeeds } from './box-plane.ts'
 import type { Config } from './config.ts'
 import { lockHome } from './home/lock.ts'
 import { makePrivateDirectory, openHome } from './home/home.ts'
@@ -103,7 +103,7 @@ async function openTokens({ oidc }: Config, { tenants }: SessionPlane): Promise<
 }
 
 /** Loaded only where it is open. */
-async function openBox(needs: BoxPlaneNeeds): Promise<BoxDoor | null> {
+async function openBox(needs: BoxPlaneNeeds): Promise<BoxPlane | null> {
   if (!needs.config.box.isEnabled) return null
   const { openBoxPlane } = await import('./box-plane.ts')
   return openBoxPlane(needs)
@@ -203,6 +203,7 @@ async function start(
     kept: plane.sessions.kept,
     serverId,
   })
+  let box: BoxPlane | null = null
   const rest = restApp({
     ...entrance,
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
@@ -212,6 +213,7 @@ async function start(
     makePreview,
     mcp: plane.mcp,
     listeners: plane.listeners,
+    boxOverview: () => box?.overview ?? null,
     idempotency,
     pageKey: plane.keyFor('page tokens'),
     quotas: config.quotas,
@@ -241,7 +243,7 @@ async function start(
   const sockets = socketDoor({ ...entrance, rows: socketRows(sessions), reads: sessions.reads, observer })
   const preview = previewDoor({ ...entrance, addresses, links: plane.previewLinks, sessions, observer })
   const { checkHost, allowedOrigins } = entrance
-  const box = await openBox({ config, home, plane, store, chosen, budget, checkHost, allowedOrigins, clock, log })
+  box = await openBox({ config, home, plane, store, chosen, budget, checkHost, allowedOrigins, clock, log })
   endings.push(async () => box?.close())
   const fetch: Fetch = (request, peer) => (mcp.serves(request.url) ? mcp : rest).fetch(request, { peer })
   // Before all others: no other door answers to the hosts of links.

@@ -12,8 +12,10 @@ import type { Config } from './config.ts'
 import type { Home } from './home/home.ts'
 import { openBoxDoor } from './ingress/box/box-door.ts'
 import type { BoxDoor } from './ingress/box/box-door.ts'
+import { createBoxErrors } from './ingress/box/box-errors.ts'
 import { relaySockets } from './ingress/box/relay-socket.ts'
 import type { WorkBudget } from './ingress/pipeline/work-budget.ts'
+import type { BoxOverview } from './ingress/box/run/box-overview.ts'
 import { openBoxRuntime } from './ingress/box/run/box-runtime.ts'
 import type { ChosenBackend } from './sandboxes/choose.ts'
 import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
@@ -34,6 +36,11 @@ export interface BoxPlaneNeeds {
   readonly log: Log
 }
 
+export interface BoxPlane extends BoxDoor {
+  /** What REST callers see of Box clients. */
+  readonly overview: BoxOverview
+}
+
 export async function openBoxPlane({
   config,
   home,
@@ -45,14 +52,18 @@ export async function openBoxPlane({
   allowedOrigins,
   clock,
   log,
-}: BoxPlaneNeeds): Promise<BoxDoor> {
+}: BoxPlaneNeeds): Promise<BoxPlane> {
   const { box: settings } = config
   const tenantId = await plane.tenants.activeTenant(settings.tenant)
   if (tenantId === null) throw new HoldfastError('config_invalid', `box.tenant: there is no tenant ${JSON.stringify(settings.tenant)}`)
-  const { sessions, listeners, skills, skillViews: views, sealing } = plane
+  const { sessions, listeners, skills, skillViews: views, sealing, mounts, workspaces } = plane
+  const errors = createBoxErrors(clock)
   const runtime = await openBoxRuntime({
-    ...{ sessions, listeners, store, skills, views, sealing, tenantId, clock, log },
+    ...{ errors, sessions, listeners, store, skills, views, mounts, workspaces, sealing, tenantId, clock, log },
     backend: chosen.backend,
+    checkSandbox: (wish, owner) => plane.checkSandbox(wish, { tenantId, owner }),
+    runsImages: chosen.capabilities.images,
+    ignoresImages: settings.ignoresImages,
     stateDir: home.path,
     hostRoot: settings.hostRoot,
     allowedRoots: config.allowedMountRoots,
@@ -61,7 +72,7 @@ export async function openBoxPlane({
   const privatePaths = [home.path]
   const beginWork = (caller: string) => budget.begin({ tenant: tenantId, caller, key: caller })
   const door = await openBoxDoor({
-    ...{ runtime, settings, privatePaths, beginWork, checkHost, allowedOrigins, log },
+    ...{ runtime, settings, errors, privatePaths, beginWork, checkHost, allowedOrigins, log },
     relay: (gate) => relaySockets({ runtime, gate, privatePaths, beginWork, log }),
     transfersDirectory: join(home.path, 'box', 'transfers'),
   })
@@ -70,5 +81,5 @@ export async function openBoxPlane({
     await door.close()
     await runtime.close()
   }
-  return { ...door, close: async () => (ending ??= end()) }
+  return { ...door, overview: runtime.overview, close: async () => (ending ??= end()) }
 }

@@ -220,6 +220,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       instance: read('box.instance'),
       tenant: read('box.tenant'),
       hostRoot: read('box.host_root') ?? namedHostRoot(read('box.config')),
+      ignoresImages: read('box.ignore_images'),
       config: read('box.config'),
     },
     logLevel: read('log.level'),

@@ -7,6 +7,7 @@
  */
 import { hkdfSync, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import type { SandboxWish } from '@holdfast/protocol'
 import { callerOf } from './access/authorize.ts'
 import { createKeys } from './access/keys.ts'
 import type { Keys } from './access/keys.ts'
@@ -37,6 +38,7 @@ import { scopePolicy } from './policy/scopes/scope-policy.ts'
 import type { ScopePolicy } from './policy/scopes/scope-policy.ts'
 import { checkRoots, ownPaths, warnOfWritable } from './policy/own-paths.ts'
 import { sessionMounts } from './policy/session-mounts.ts'
+import type { MountOwner, SessionMounts } from './policy/session-mounts.ts'
 import { sessionSpecs } from './policy/session-spec.ts'
 import type { ChosenBackend, OpenBackend } from './sandboxes/choose.ts'
 import { checkUidRange } from './sandboxes/host-users.ts'
@@ -63,6 +65,7 @@ import { createWebhooks } from './sessions/webhooks/webhooks.ts'
 import type { Webhooks } from './sessions/webhooks/webhooks.ts'
 import { createMeasuring } from './sessions/workspace-quota/measuring.ts'
 import { createWorkspaces } from './sessions/workspaces.ts'
+import type { Workspaces } from './sessions/workspaces.ts'
 import { createSkillViews } from './skills/skill-views.ts'
 import type { SkillViews } from './skills/skill-views.ts'
 import { createSkills } from './skills/skills.ts'
@@ -96,6 +99,10 @@ export interface SessionPlane {
   readonly webhooks: Webhooks
   readonly listeners: EventListeners
   readonly sealing: Sealing
+  readonly mounts: SessionMounts
+  /** Throws what a session of this owner with this wish would be refused for. */
+  checkSandbox(wish: SandboxWish, whose: MountOwner): Promise<void>
+  readonly workspaces: Pick<Workspaces, 'storageOf' | 'filesOf'>
   /** A key for one purpose, from the secret that servers on one database share. */
   keyFor(purpose: string): Uint8Array
   /** What an earlier life of this server left and this one took up. */
@@ -184,7 +191,10 @@ export async function openSessionPlane({
   await warnOfWritable(own, { user, range }, log)
   const workspace = config.defaultWorkspace === null ? null : defaultWorkspace({ directory: config.defaultWorkspace, allowedRoots, user })
   const boxTenant = config.box.isEnabled ? await tenants.activeTenant(config.box.tenant) : null
-  const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(hostRootOf(home.path, config.box.hostRoot)) }
+  const files = createSandboxFiles({ ...config, isRoot: isServerRoot(), subordinate })
+  const workspaces = createWorkspaces(home.workspacesDir, files)
+  const boxRoot = hostRootOf(home.path, config.box.hostRoot)
+  const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(boxRoot, workspaces.storageOf) }
   const mounts = sessionMounts({
     ...{ allowedRoots, stateDir: home.path, ownPaths: own, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces, log },
   })
@@ -199,7 +209,6 @@ export async function openSessionPlane({
     ...(config.forcedScope === null ? {} : { forcedScope: config.forcedScope }),
   })
 
-  const files = createSandboxFiles({ ...config, isRoot: isServerRoot(), subordinate })
   const skillViews = createSkillViews({ directory: join(home.skillsDir, 'views'), user, files, clock, log })
   const skills = createSkills({ directory: home.skillsDir, clock, log, onChange: (changed) => void skillViews.refresh(changed) })
   await skills.sweep()
@@ -224,7 +233,7 @@ export async function openSessionPlane({
     quotas: createQuotas({ defaults: config.quotas }),
     sealing,
     habitats: createHabitats({
-      workspaces: createWorkspaces(home.workspacesDir, files),
+      workspaces,
       skillViews,
       packsDirectory: home.packsDir,
       specFor: specs.specFor,
@@ -288,6 +297,11 @@ export async function openSessionPlane({
     webhooks: createWebhooks({ store, sealing, guard, clock }),
     listeners,
     sealing,
+    ...{ mounts, workspaces },
+    async checkSandbox(wish, whose) {
+      const place = { ...whose, isPacked: false }
+      await specs.check(await specs.complete(wish, place), place)
+    },
     keyFor,
     recovered,
     callerOf: async (principal) => callerOf(principal, (await tenants.policyOf(principal.tenantId)) ?? { admin_exec: false }),

@@ -35,7 +35,7 @@ export const STATUS = {
 export const SESSION = {
   ...{ session_id: 's1', backend_name: 'docker', backend_session_id: 'box-1', image: 'python:3.11-slim', network: 'off' },
   ...{ host_path: null, host_path_mode: 'rw', mount_path: '/workspace', persistent: false, cpus: 1, memory_mb: 512 },
-  ...{ pids_limit: 128, read_only_rootfs: true, workspace_quota_mb: 0 },
+  ...{ pids_limit: 128, read_only_rootfs: true, workspace_quota_mb: 0, status: 'idle' },
   ...{ created_at: '2026-11-15T19:03:17.490376Z', last_used_at: '2026-11-15T19:03:19.110801Z' },
 }
 export const RESULT = {

@@ -5,10 +5,12 @@
 export const BOX_ACTIONS = [
   '__ping',
   '__file_chunk',
+  '__cancel_action',
   'box_init',
   'box_health',
   'box_get_backend_info',
   'box_status',
+  'box_get_storage_analysis',
   'box_shutdown',
   'box_verify_shared_workspace',
   'box_exec',
@@ -57,6 +59,8 @@ export function isBoxAction(name: string): name is BoxAction {
 export const DEFAULT_CALL_SECONDS = 15
 export const CALL_SECONDS: Readonly<Partial<Record<BoxAction, number>>> = {
   box_exec: 300,
+  box_create_session: 60,
+  box_get_storage_analysis: 60,
   box_delete_session: 30,
   box_start_managed_process: 30,
   box_stop_managed_process: 30,

@@ -19,6 +19,10 @@ export const BoxSessionInfo = z.object({
   pids_limit: z.int().default(128),
   read_only_rootfs: z.boolean().default(true),
   workspace_quota_mb: z.int().default(0),
+  /** `running`: a command is under way; managed processes do not count. */
+  status: z.enum(['idle', 'running', 'closing']).default('idle'),
+  /** What was not done as asked, in words. */
+  warnings: z.array(z.string()).optional(),
   created_at: z.string(),
   last_used_at: z.string(),
 })

@@ -19,7 +19,7 @@ describe('a spec', () => {
         env: {},
         image: 'rockchin/langbot-sandbox:latest',
       },
-      ...{ host_path: null, host_path_mode: 'rw', mount_path: '/workspace', extra_mounts: [], skill_name: null, persistent: false },
+      ...{ host_path: null, host_path_mode: 'rw', mount_path: '/workspace', extra_mounts: [], persistent: false },
       ...{ cpus: 1, memory_mb: 512, pids_limit: 128, read_only_rootfs: true, workspace_quota_mb: 0 },
     })
   })
@@ -71,6 +71,7 @@ describe('a spec', () => {
     ['mount_path', { mount_path: 'workspace' }],
     ['extra_mounts', { extra_mounts: null }],
     ['extra_mounts', { extra_mounts: [{ host_path: 'x', mount_path: '/y' }] }],
+    ['extra_mounts', { extra_mounts: [{ host_path: '/x', mount_path: '/workspace/../y' }] }],
     ['skill_name', { skill_name: 'a b' }],
     ['skill_name', { skill_name: '--' }],
     ['skill_name', { skill_name: 'x'.repeat(65) }],
@@ -99,6 +100,37 @@ describe('a spec', () => {
     expect(spec({ workdir: '/elsewhere', mount_path: '/data', host_path: '/srv', host_path_mode: 'none' }).workdir).toBe('/elsewhere')
     expect(spec({ workdir: '/elsewhere', mount_path: '/data' }).workdir).toBe('/elsewhere')
   })
+})
+
+describe('a mount below the directory of artifacts', () => {
+  const HEX = 'ab'.repeat(32)
+  const artifact = {
+    ...{ host_path: '/srv/package', mount_path: `/opt/langbot-artifacts/${HEX}`, mode: 'ro' },
+    ...{ content_digest: `sha256:${HEX}`, manifest_path: '/srv/manifest.json' },
+  }
+
+  test('is taken when it is read-only and named by its digest', () => {
+    expect(spec({ extra_mounts: [artifact] }).extra_mounts).toEqual([artifact])
+    const plain = { host_path: '/srv', mount_path: '/mnt/x', mode: 'rw', content_digest: null, manifest_path: null }
+    expect(spec({ extra_mounts: [plain] }).extra_mounts).toEqual([plain])
+  })
+
+  test.each([
+    { mode: 'rw' },
+    { content_digest: null },
+    { content_digest: `sha256:${HEX.toUpperCase()}` },
+    { manifest_path: null },
+    { mount_path: '/opt/langbot-artifacts' },
+    { mount_path: `/opt/langbot-artifacts/${HEX}/x` },
+    { mount_path: `/opt/langbot-artifacts/${'cd'.repeat(32)}` },
+    { mount_path: '/mnt/elsewhere' },
+  ])('is refused with %j', (change) => {
+    expect(refused({ extra_mounts: [{ ...artifact, ...change }] })).toContain('extra_mounts')
+  })
+})
+
+test('a client that sends no skill_name can be told apart', () => {
+  expect([spec({}), spec({ skill_name: null })].map((each) => each.skill_name)).toEqual([undefined, null])
 })
 
 test('a process has a name and a place unless it says others', () => {

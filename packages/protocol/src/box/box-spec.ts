@@ -1,7 +1,9 @@
 /**
  * What a Box client asks for with every command and session: one flat object, of which the session's part must stay the same.
  */
+import { posix } from 'node:path'
 import { z } from 'zod'
+import { ARTIFACTS_PATH, ContentDigest } from './box-artifact.ts'
 import { absoluteInside, laxBoolean, laxInteger, laxNumber, plainText, textMap, trimmedText } from './lax.ts'
 
 export const DEFAULT_BOX_IMAGE = 'rockchin/langbot-sandbox:latest'
@@ -15,13 +17,33 @@ export type BoxMountMode = z.output<typeof BoxMountMode>
 /** Absolute by the rules of POSIX or of Windows. */
 const HostPath = plainText.trim().regex(/^(\/|[A-Za-z]:[\\/]|\\\\[^\\/]+[\\/]+[^\\/]+)/, { error: 'must be an absolute path' })
 
-export const BoxMountSpec = z.object({
-  host_path: HostPath,
-  mount_path: absoluteInside,
-  mode: BoxMountMode.default('rw'),
-})
+export const BoxMountSpec = z
+  .object({
+    host_path: HostPath,
+    mount_path: absoluteInside.refine((path) => posix.normalize(path) === path, { error: 'must be a normalised path' }),
+    mode: BoxMountMode.default('rw'),
+    /** Clients before 0.7.13 send neither. */
+    content_digest: ContentDigest.nullish(),
+    manifest_path: HostPath.nullish(),
+  })
+  .refine(
+    ({ mount_path: path, mode, content_digest: digest = null, manifest_path: manifest = null }) => {
+      const isArtifact = mode === 'ro' && manifest !== null && digest !== null && path === artifactPath(digest)
+      return isArtifact || (digest === null && path !== ARTIFACTS_PATH && !path.startsWith(`${ARTIFACTS_PATH}/`))
+    },
+    {
+      path: ['mount_path'],
+      error: `${ARTIFACTS_PATH}/<64 digits of content_digest> takes read-only mounts with a content_digest and a manifest_path, and nothing else`,
+    },
+  )
 export type BoxMountSpec = z.output<typeof BoxMountSpec>
 
+/** Where a sandbox sees the artifact with this digest. */
+function artifactPath(digest: string): string {
+  return `${ARTIFACTS_PATH}/${digest.slice(digest.indexOf(':') + 1)}`
+}
+
+/** Absent for clients since 0.7.13, which expect a session with other mounts to be left alone. */
 const SkillName = z
   .preprocess(
     (value) => (typeof value === 'string' && value.trim() === '' ? null : value),
@@ -31,7 +53,7 @@ const SkillName = z
       .regex(/^(?=.*[\p{L}\p{N}])[\p{L}\p{N}_-]+$/u, { error: 'must be letters, digits, "-" and "_"' })
       .nullable(),
   )
-  .default(null)
+  .optional()
 
 const Fields = z.object({
   session_id: trimmedText,

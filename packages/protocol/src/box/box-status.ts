@@ -4,7 +4,12 @@
 import { z } from 'zod'
 import { BoxError } from './box-error.ts'
 
-export const BoxBackendInfo = z.object({ name: z.string().nullable(), available: z.boolean() })
+export const BoxBackendInfo = z.object({
+  name: z.string().nullable(),
+  available: z.boolean(),
+  /** Why it is not available. */
+  reason: z.string().optional(),
+})
 export type BoxBackendInfo = z.output<typeof BoxBackendInfo>
 
 const RANGES = {
@@ -46,6 +51,8 @@ export const BoxStatus = z.object({
   active_sessions: z.int(),
   managed_processes: z.int(),
   session_ttl_sec: z.int(),
+  /** Sessions: of the caller's placement, and how many more it may have. Servers before 0.6 do not send it. */
+  capacity: z.object({ limit: z.int(), used: z.int(), remaining: z.int() }).optional(),
   limits: z.object({
     max_sessions: z.int(),
     max_managed_processes: z.int(),
@@ -55,6 +62,28 @@ export const BoxStatus = z.object({
   }),
 })
 export type BoxStatus = z.output<typeof BoxStatus>
+
+/** One row of `box_get_storage_analysis`; only rows of the kind `root` count in the total. */
+export const BoxStorageDirectory = z.object({
+  key: z.string(),
+  path: z.string(),
+  kind: z.enum(['root', 'detail']),
+  exists: z.boolean(),
+  size_bytes: z.int(),
+  file_count: z.int(),
+  error_count: z.int(),
+  parent_key: z.string().optional(),
+  scope: z.enum(['runtime_host', 'sandbox_sessions']),
+})
+export type BoxStorageDirectory = z.output<typeof BoxStorageDirectory>
+
+export const BoxStorageAnalysis = z.object({
+  size_bytes: z.int(),
+  directories: z.array(BoxStorageDirectory),
+  active_sessions: z.int(),
+  managed_processes: z.int(),
+})
+export type BoxStorageAnalysis = z.output<typeof BoxStorageAnalysis>
 
 export const SharedWorkspaceProof = z.object({ marker_name: z.string(), sha256: z.string(), size: z.int() })
 export type SharedWorkspaceProof = z.output<typeof SharedWorkspaceProof>

@@ -2,6 +2,14 @@
 export { BOX_ACTIONS, CALL_SECONDS, DEFAULT_CALL_SECONDS, HOST_ACTIONS, isBoxAction } from './actions.ts'
 export type { BoxAction } from './actions.ts'
 export {
+  ArtifactManifest,
+  ARTIFACTS_PATH,
+  ContentDigest,
+  manifestDigest,
+  MAXIMUM_ARTIFACT_BYTES,
+  MAXIMUM_MANIFEST_BYTES,
+} from './box-artifact.ts'
+export {
   BoxContext,
   ControlToken,
   GENERATION_HEADER,
@@ -13,6 +21,7 @@ export {
 } from './box-context.ts'
 export { BoxError, errorMessage, isBoxError, MAXIMUM_ERROR_TEXT, plainErrorText, RECOVERED_CLASSES, recoverError } from './box-error.ts'
 export type { BoxErrorClass } from './box-error.ts'
+export { BoxBackendAnswer, BoxErrorsAnswer, BoxSessionsAnswer, BoxStatusAnswer } from './box-pages.ts'
 export { BoxManagedProcessInfo, BoxManagedProcessSpec, DEFAULT_PROCESS_ID } from './box-process.ts'
 export { BoxExecutionResult, BoxSessionDetail, BoxSessionInfo, boxSkillTime, boxTime } from './box-session.ts'
 export {
@@ -31,7 +40,16 @@ export {
   WriteSkillFileData,
 } from './box-skill.ts'
 export { BoxMountMode, BoxMountSpec, BoxNetwork, BoxSpec, DEFAULT_BOX_IMAGE } from './box-spec.ts'
-export { BoxBackendInfo, BoxStatus, DEFAULT_BOX_LIMITS, MARKER_NAME, readBoxLimits, SharedWorkspaceProof } from './box-status.ts'
+export {
+  BoxBackendInfo,
+  BoxStatus,
+  BoxStorageAnalysis,
+  BoxStorageDirectory,
+  DEFAULT_BOX_LIMITS,
+  MARKER_NAME,
+  readBoxLimits,
+  SharedWorkspaceProof,
+} from './box-status.ts'
 export type { BoxLimits } from './box-status.ts'
 export {
   BoxRequest,

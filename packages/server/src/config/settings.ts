@@ -383,6 +383,11 @@ export const SETTINGS = {
     fallback: null,
     help: 'Directory in which workspaces that Box clients name are made; without it local.host_root of box.config, or in the home.',
   },
+  'box.ignore_images': {
+    schema: yesOrNo,
+    fallback: false,
+    help: 'Whether an image that a Box client names is ignored, with a warning, on a backend that runs no images (bubblewrap, nsjail); otherwise it is refused.',
+  },
   'box.config': {
     schema: z.string({ error: 'must be JSON as text' }).nullable(),
     fallback: null,

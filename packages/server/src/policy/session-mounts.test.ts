@@ -112,7 +112,12 @@ describe('places of owners', () => {
   const placesOf = (tenantId: string) =>
     sessionMounts({
       ...{ allowedRoots: [], stateDir: at('state'), user, defaultWorkspace: null },
-      ownersPlaces: { tenantId, rootsOf: (owner) => [at('shared', owner)], placeOf: (owner) => at('state', owner) },
+      ownersPlaces: {
+        tenantId,
+        rootsOf: (owner) => [at('shared', owner)],
+        placeOf: (owner) => at('state', owner),
+        mountsOf: async () => [],
+      },
     })
   const sourcesOf = () => [make('shared', 'ada'), make('state', 'ada')]
 
@@ -180,6 +185,7 @@ describe('what a door gives to one owner', () => {
         tenantId: TENANT,
         rootsOf: (owner) => (owner === 'ada' ? [at('shared')] : []),
         placeOf: (owner) => at('state', 'places', owner),
+        mountsOf: async (owner) => (owner === 'ada' ? [{ source: '/s', target: '/opt/shown', mode: 'ro' }] : []),
       },
     })
   const shown = (source: string, owner: string, tenantId = TENANT) => mounts().of({ workspace: { source } }, { tenantId, owner }, [])
@@ -193,6 +199,15 @@ describe('what a door gives to one owner', () => {
     await expect(shown(place, 'ada', 'ten_2')).rejects.toMatchObject({ code: 'mount_refused' })
     make('state', 'places', 'ada-too')
     await expect(shown(at('state', 'places', 'ada-too'), 'ada')).rejects.toMatchObject({ code: 'mount_refused' })
+  })
+
+  test('is also shown in every session of the owner, unless a mount hides it', async () => {
+    const show = (target: string, owner: string, tenantId = TENANT) =>
+      mounts().withOwners([{ source: '/w', target, mode: 'rw' }], { tenantId, owner }, 'ses_0000000000000000')
+    expect(await show('/workspace', 'ada')).toMatchObject([{ target: '/opt/shown' }, { target: '/workspace' }])
+    for (const hiding of ['/opt', '/opt/shown', '/opt/shown/below']) expect(await show(hiding, 'ada')).toMatchObject([{ target: hiding }])
+    expect(await show('/workspace', 'bob')).toMatchObject([{ target: '/workspace' }])
+    expect(await show('/workspace', 'ada', 'ten_2')).toMatchObject([{ target: '/workspace' }])
   })
 
   test('is not what a link in the place leads to', async () => {

@@ -26,6 +26,8 @@ export interface MountOwner {
 export interface SessionMounts {
   /** The mounts in the order they are to be made; `own` are the server's, which no caller chose. Throws `mount_refused`. */
   of(wish: SandboxWish, whose: MountOwner, own: readonly Mount[]): Promise<readonly Mount[]>
+  /** These and the directories that every session of this owner shows, unless a mount hides their place. */
+  withOwners(mounts: readonly Mount[], whose: MountOwner, sessionId: string): Promise<readonly Mount[]>
 }
 
 /** What a door gives to those whom it lets in, beyond what everybody may. */
@@ -34,6 +36,8 @@ export interface OwnersPlaces {
   rootsOf(owner: string): readonly string[]
   /** A directory of the server's own that is this owner's: what lies in it may be shown, wherever the server keeps it. */
   placeOf(owner: string): string | null
+  /** Directories of the server's own that every session of this owner shows, made if need be. */
+  mountsOf(owner: string, sessionId: string): Promise<readonly Mount[]>
 }
 
 export interface SessionMountsNeeds {
@@ -52,13 +56,19 @@ export interface SessionMountsNeeds {
 
 export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
   const { allowedRoots, stateDir, ownPaths, log, user, defaultWorkspace, ownersPlaces = null } = needs
+  const placesIn = (tenantId: string) => (ownersPlaces?.tenantId === tenantId ? ownersPlaces : null)
   return {
+    async withOwners(mounts, { tenantId, owner }, sessionId) {
+      const shown = (await placesIn(tenantId)?.mountsOf(owner, sessionId)) ?? []
+      const free = shown.filter(({ target }) => mounts.every((each) => !isWithin(target, each.target) && !isWithin(each.target, target)))
+      return free.length === 0 ? mounts : checkTargets([...mounts, ...free])
+    },
     async of(wish, { tenantId, owner }, own) {
       const wishes = mountWishes(wish)
       if (wishes.length === 0) return own
       const source = wish.workspace?.source
       if (source !== undefined && source === defaultWorkspace?.of(tenantId)) await defaultWorkspace.make(tenantId)
-      const more = ownersPlaces?.tenantId === tenantId ? ownersPlaces : null
+      const more = placesIn(tenantId)
       const roots = [...allowedRoots.map((root) => inTenant(root, tenantId)), ...(more?.rootsOf(owner) ?? [])]
       const place = more?.placeOf(owner) ?? null
       const [others, placed] = place === null ? [wishes, []] : await inPlace(wishes, place)

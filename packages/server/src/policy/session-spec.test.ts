@@ -35,6 +35,7 @@ function specsOf({ workspace = null, capabilities = {}, mayRaiseLimits = true }:
         looked.push(wish)
         return own
       },
+      withOwners: async (mounts) => mounts,
     },
     defaultWorkspace: workspace === null ? null : { of: (tenantId) => `${workspace}/${tenantId}`, make: async () => {} },
     packedSessions: 4,

@@ -27,7 +27,7 @@ const PIDS_PER_UID = 256
 const PIDS_BESIDE = 5
 
 export interface SessionSpecs {
-  specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
+  specFor(session: Pick<SessionRow, 'id' | 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
   /** Throws `profile_unknown`, `profile_locked` and `pipeline_unknown`. */
   complete(wish: SandboxWish, place: WishPlace): Promise<CompleteWish>
   /** Throws what a session with this wish would be refused for. Makes nothing but the default workspace. */
@@ -74,8 +74,11 @@ export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
       }
       return inDefaultWorkspace(policy.complete({ ...applied, ...kept }), place)
     },
-    async specFor({ wish, tenantId, owner }, shown) {
-      if ('workspace' in shown) return policy.specFor(wish, await shownMounts(wish, { tenantId, owner }, shown))
+    async specFor({ id, wish, tenantId, owner }, shown) {
+      if ('workspace' in shown) {
+        const whose = { tenantId, owner }
+        return policy.specFor(wish, await mounts.withOwners(await shownMounts(wish, whose, shown), whose, id))
+      }
       const { pids } = policy.specFor(wish, []).limits
       const pidsPerUid = pids === null ? PIDS_PER_UID : Math.max(1, Math.floor((pids - 1) / packedSessions) - PIDS_BESIDE)
       return policy.specFor(wish, [], { ...shown.packed, source: await realpath(shown.packed.source), pidsPerUid })

@@ -55,7 +55,7 @@ export interface HabitatNeeds {
   /** Holds one directory per packing key; exists. */
   readonly packsDirectory: string
   /** Policy's answer to a session's wish, with these files. */
-  specFor(session: Pick<SessionRow, 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
+  specFor(session: Pick<SessionRow, 'id' | 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
   /** Who its sandbox is on the host; `null`: who all sandboxes are. */
   usersFor(session: SessionRow, spec: SandboxSpec, backend: BackendKind): Promise<HostUsers | null>
 }

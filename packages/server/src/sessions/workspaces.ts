@@ -24,6 +24,8 @@ export interface Workspace {
 }
 
 export interface Workspaces {
+  /** The session's storage: removed with it, whatever lies in it. */
+  storageOf(sessionId: string): string
   /** The host directory to mount, there or not. */
   filesOf(sessionId: string): string
   /** The kept one, or a new one; `lost` when there should have been one. The same incarnation is told the same again. */
@@ -76,6 +78,7 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
   }
 
   return {
+    storageOf: placeOf,
     filesOf,
     noteServed,
     setAsideIfStale,

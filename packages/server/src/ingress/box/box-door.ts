@@ -9,7 +9,8 @@
 import { join } from 'node:path'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex, Readable, Writable } from 'node:stream'
-import { DEFAULT_BOX_LIMITS } from '@holdfast/protocol/box'
+import { HoldfastError } from '@holdfast/protocol'
+import { DEFAULT_BOX_LIMITS, isBoxError } from '@holdfast/protocol/box'
 import type { BoxLimits } from '@holdfast/protocol/box'
 import type { CheckHost } from '../../access/listen-address.ts'
 import type { Work } from '../pipeline/work-budget.ts'
@@ -17,6 +18,8 @@ import { randomId } from '../../home/random-id.ts'
 import { removeTree } from '../../home/remove-tree.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
+import { recordingErrors } from './box-errors.ts'
+import type { BoxErrors } from './box-errors.ts'
 import { createConnection } from './connection.ts'
 import { hostActions, initialise, statusActions } from './control-actions.ts'
 import { createBoxCredentials } from './credentials.ts'
@@ -40,6 +43,8 @@ import { callsUnderWay } from './under-way.ts'
 export interface BoxDoorNeeds {
   readonly runtime: BoxRuntime
   readonly settings: BoxSettings
+  /** Where failures are recorded. */
+  readonly errors: BoxErrors
   /** Makes the sockets of the relay, which ask the gate who is there. */
   readonly relay: (gate: RelayGate) => BoxSockets
   /** A directory of the server's own, for files on their way; what an earlier server left there is removed. */
@@ -65,16 +70,18 @@ export interface BoxDoor {
 }
 
 export async function openBoxDoor(needs: BoxDoorNeeds): Promise<BoxDoor> {
-  const { runtime, settings, relay, transfersDirectory, privatePaths, beginWork, checkHost, allowedOrigins, log } = needs
+  const { runtime, settings, errors, relay, transfersDirectory, privatePaths, beginWork, checkHost, allowedOrigins, log } = needs
   await removeTree(transfersDirectory)
   let limits: BoxLimits = DEFAULT_BOX_LIMITS
   const setLimits = (changed: BoxLimits) => void (limits = changed)
   const { counted, underWay } = callsUnderWay()
+  const failureMessage = failureMessages({ privatePaths, log })
+  const tenantActions = { ...statusActions({ runtime }), ...sessionActions(runtime), ...skillActions(runtime) }
   const shared = {
     hostActions: hostActions({ runtime, setLimits }),
-    tenantActions: counted({ ...statusActions({ runtime }), ...sessionActions(runtime), ...skillActions(runtime) }),
+    tenantActions: counted(recordingErrors(tenantActions, errors, failureMessage)),
     fence: createFence({ runtime, maxRecords: () => limits.max_admission_records, log }),
-    failureMessage: failureMessages({ privatePaths, log }),
+    failureMessage,
   }
   const credentials = createBoxCredentials({ token: settings.token, instance: settings.instance, checkHost, allowedOrigins, log })
   const connect: Connect = (peer, carrier) => {
@@ -120,6 +127,9 @@ async function begin(init: (data: Readonly<Record<string, unknown>>) => Promise<
   try {
     await init(data)
   } catch (error) {
+    // Whoever asks for grants does not want a server that runs everything without.
+    if (isBoxError(error, 'BoxReadinessError'))
+      throw new HoldfastError('config_invalid', `box.config: ${error.message}`, {}, { cause: error })
     // Decision: the client sends its own when it comes, so a wrong one is no reason not to start.
     log.warn('box-config-ignored', { problem: errorText(error) })
   }

@@ -62,6 +62,42 @@ test('a client that asks and does not read what it is told is not read either', 
   expect(pressure).toEqual([true])
 })
 
+test('an action that its client cancels ends without an answer, and others go on', async () => {
+  const { connection, sent, gates } = open()
+  const ask = (id: number, action: string, data: object = {}) => connection.receive(JSON.stringify({ seq_id: id, action, data }))
+  ask(1, 'box_exec')
+  ask(2, 'box_exec')
+  await expect.poll(() => gates.length).toBe(2)
+  ask(3, '__cancel_action', { seq_id: 1 })
+  ask(4, '__cancel_action', { seq_id: 77 })
+  for (const gate of gates) gate.resolve()
+  await expect.poll(() => connection.inFlight).toBe(0)
+  const replies = sent.map((text) => JSON.parse(text) as { seq_id: number; code: number; data: object })
+  expect(replies.map(({ seq_id: id, code, data }) => [id, code, data])).toEqual(
+    expect.arrayContaining([
+      [2, 0, {}],
+      [3, 0, { cancelled: true }],
+      [4, 0, { cancelled: false }],
+    ]),
+  )
+  expect(replies).toHaveLength(3)
+})
+
+test('a full connection still takes cancellations', async () => {
+  const { connection, sent, gates } = open()
+  for (let id = 1; id <= 128; id += 1) connection.receive(JSON.stringify({ seq_id: id, action: 'box_exec', data: {} }))
+  await expect.poll(() => gates.length).toBe(128)
+  connection.receive(JSON.stringify({ seq_id: 129, action: 'box_exec', data: {} }))
+  connection.receive(JSON.stringify({ seq_id: 130, action: '__cancel_action', data: { seq_id: 5 } }))
+  await expect.poll(() => sent.length).toBe(2)
+  expect(sent.map((text) => JSON.parse(text) as object)).toMatchObject([
+    { seq_id: 129, code: 1 },
+    { seq_id: 130, data: { cancelled: true } },
+  ])
+  for (const gate of gates) gate.resolve()
+  await connection.close()
+})
+
 test('nothing is said and nothing is begun after the end', async () => {
   const { connection, sent, gates, say } = open()
   say('box_exec')

@@ -29,6 +29,7 @@ import type { FailureMessage } from './failure.ts'
 import type { Fence } from './fence.ts'
 import type { FileTransfer } from './file-transfer.ts'
 import { tenantFor } from './request-tenant.ts'
+import type { BoxTenant } from './tenant.ts'
 
 /** Above this nothing more is read until half of it is done. */
 const MAXIMUM_WAITING_BYTES = 2 * MAXIMUM_MESSAGE_BYTES
@@ -38,6 +39,8 @@ const MESSAGE_BYTES = 2048
 const LIGHT_CHARACTERS = 16_384
 /** The schema of an envelope looks at each member of `data`. */
 const MAXIMUM_SHALLOW = 10_000
+/** A client that cannot cancel what fills its connection would have to drop it. */
+const KEPT_FOR_CANCELLATIONS = 4
 const BUSY = `the connection is busy: ${MAXIMUM_IN_FLIGHT} actions are under way`
 
 export interface ConnectionNeeds {
@@ -64,9 +67,19 @@ export interface Connection {
 
 type Data = Readonly<Record<string, unknown>>
 
+interface InFlight {
+  readonly id: SequenceId
+  /** Whose it is, as soon as that is known; an action of the host is nobody's, and cannot be cancelled. */
+  placement: string | null
+  done: Promise<void>
+}
+
+/** The client cancelled the action, and waits for no answer. */
+class CancelledByClient extends Error {}
+
 export function createConnection(needs: ConnectionNeeds): Connection {
   const { peer, hostActions, tenantActions, fence, files, failureMessage, begin, send, onPressure } = needs
-  const inFlight = new Map<AbortController, Promise<void>>()
+  const inFlight = new Map<AbortController, InFlight>()
   /** Messages that wait for the scan of an earlier one: their order stays. */
   let scanning = Promise.resolve()
   let scanned = 0
@@ -98,18 +111,29 @@ export function createConnection(needs: ConnectionNeeds): Connection {
     const tenant = tenantFor(action, context ?? null, peer, fence)
     const host = hostActions[action]
     if (host !== undefined) return host(call)
+    if (action === '__cancel_action' && tenant !== null) return cancel(tenant, data['seq_id'])
+    const own = inFlight.get(controller)
+    if (own !== undefined && tenant !== null) own.placement = tenant.placement
     const run = tenantActions[action]
     if (run === undefined || tenant === null) throw new BoxError('PermissionError', 'this action needs a context')
     return fence.run(tenant, controller, async () => run(tenant, call))
+  }
+
+  /** Only what the same workspace sent on this connection. */
+  function cancel({ placement }: BoxTenant, id: unknown): Data {
+    const found = [...inFlight].find(([, each]) => each.id === id && each.placement === placement)
+    found?.[0].abort(new CancelledByClient())
+    return { cancelled: found !== undefined }
   }
 
   async function answer(frame: Data, controller: AbortController): Promise<void> {
     const id = sequenceOf(frame)
     try {
       const data = await perform(frame, controller)
-      await reply(id, 0, 'success', data)
+      if (!(controller.signal.reason instanceof CancelledByClient)) await reply(id, 0, 'success', data)
     } catch (error) {
       const reason: unknown = controller.signal.aborted ? controller.signal.reason : error
+      if (reason instanceof CancelledByClient) return
       const action = typeof frame['action'] === 'string' && isBoxAction(frame['action']) ? frame['action'] : ''
       if (!isClosed) await reply(id, 1, failureMessage(reason, action), {})
     }
@@ -125,11 +149,13 @@ export function createConnection(needs: ConnectionNeeds): Connection {
       const error = new BoxError('BoxValidationError', `the message has ${scan?.members} members: at most ${LARGE_MEMBERS}`)
       return reply(sequenceOf(frame), 1, failureMessage(error, ''), {})
     }
-    if (inFlight.size >= MAXIMUM_IN_FLIGHT) return reply(sequenceOf(frame), 1, BUSY, {})
+    const most = MAXIMUM_IN_FLIGHT + (frame['action'] === '__cancel_action' ? KEPT_FOR_CANCELLATIONS : 0)
+    if (inFlight.size >= most) return reply(sequenceOf(frame), 1, BUSY, {})
     const controller = new AbortController()
-    const done = answer(frame, controller).finally(() => inFlight.delete(controller))
-    inFlight.set(controller, done)
-    await done
+    const request: InFlight = { id: sequenceOf(frame), placement: null, done: Promise.resolve() }
+    inFlight.set(controller, request)
+    request.done = answer(frame, controller).finally(() => inFlight.delete(controller))
+    await request.done
   }
 
   async function reserved(message: string, scan: JsonScan | null): Promise<void> {
@@ -167,7 +193,7 @@ export function createConnection(needs: ConnectionNeeds): Connection {
     async close() {
       isClosed = true
       for (const controller of inFlight.keys()) controller.abort(new BoxError('BoxRuntimeUnavailableError', 'the client has left'))
-      await Promise.all(inFlight.values())
+      await Promise.all([...inFlight.values()].map(({ done }) => done))
       await files.close()
     },
   }

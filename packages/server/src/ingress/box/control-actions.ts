@@ -15,8 +15,20 @@ export interface ControlNeeds {
   readonly setLimits: (limits: BoxLimits) => void
 }
 
-/** Limits are checked before anything is changed. */
+/**
+ * Throws `BoxReadinessError` for a client that asks for grants: a server that has none would run what the client means to forbid. A section
+ * that cannot be read asks for them too, as in the reference.
+ */
+function checkAdmission(section: unknown): void {
+  if (section === undefined || section === null) return
+  const required: unknown = typeof section === 'object' && 'required' in section ? section.required : undefined
+  if (typeof section === 'object' && !Array.isArray(section) && (required === undefined || required === false)) return
+  throw new BoxError('BoxReadinessError', 'admission: this server has no admission grants; set admission.required to false')
+}
+
+/** Everything that can be refused is checked before anything is changed. */
 export async function initialise({ runtime, setLimits }: ControlNeeds, config: Readonly<Record<string, unknown>>): Promise<void> {
+  checkAdmission(config['admission'])
   const limits = config['limits'] === undefined ? null : readBoxLimits(config['limits'])
   if (limits !== null) setLimits(limits)
   await runtime.init(config)
@@ -60,5 +72,5 @@ export function hostActions({ runtime, setLimits }: ControlNeeds): HostActions {
 }
 
 export function statusActions({ runtime }: Pick<ControlNeeds, 'runtime'>): TenantActions {
-  return { box_status: async (tenant) => runtime.status(tenant) }
+  return { box_status: async (tenant) => runtime.status(tenant), box_get_storage_analysis: async (tenant) => runtime.storage(tenant) }
 }

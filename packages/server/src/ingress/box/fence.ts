@@ -43,7 +43,7 @@ interface Watcher {
   readonly listener: () => void
 }
 
-const stale = () => new BoxError('PermissionError', 'placement_generation is stale: the workspace has moved on to a newer one')
+const stale = () => new BoxError('PermissionError', 'Stale Box placement generation: the workspace has moved on to a newer one')
 
 export function createFence({ runtime, maxRecords, log }: FenceNeeds): Fence {
   const records = new Map<string, Promise<WorkspaceRecord>>()

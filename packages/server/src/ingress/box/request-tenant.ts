@@ -27,5 +27,5 @@ export function tenantFor(
   const only = action === 'box_exec' ? fence.only(instance) : null
   if (only === null)
     throw new BoxError('PermissionError', 'this action needs a context: instance_uuid, workspace_uuid and placement_generation')
-  return only
+  return { ...only, isImplied: true }
 }

@@ -16,6 +16,7 @@ import type {
   BoxSessionInfo,
   BoxSpec,
   BoxStatus,
+  BoxStorageAnalysis,
   SharedWorkspaceProof,
 } from '@holdfast/protocol/box'
 import type { SkillStore } from '../../skills/skill-store.ts'
@@ -27,6 +28,8 @@ export interface BoxRuntime {
   init(config: Readonly<Record<string, unknown>>): Promise<void>
   backendInfo(): Promise<BoxBackendInfo>
   status(tenant: BoxTenant): Promise<BoxStatus>
+  /** What the workspace keeps, on the host and in its sandboxes. */
+  storage(tenant: BoxTenant): Promise<BoxStorageAnalysis>
   /** Ends every session of every workspace; work that comes later is done as before. */
   shutdown(): Promise<void>
   /** `markerName` has the form of `MARKER_NAME`. Throws `BoxReadinessError`. */

@@ -8,7 +8,15 @@ const load = (environment: NodeJS.ProcessEnv = {}) => loadConfig({}, { HOLDFAST_
 const TOKEN = 't'.repeat(32)
 
 test('the door is closed unless somebody opens it', () => {
-  expect(load().box).toEqual({ isEnabled: false, token: null, instance: null, tenant: 'default', hostRoot: null, config: null })
+  expect(load().box).toEqual({
+    isEnabled: false,
+    token: null,
+    instance: null,
+    tenant: 'default',
+    hostRoot: null,
+    ignoresImages: false,
+    config: null,
+  })
   expect(load({ HOLDFAST_BOX_ENABLED: 'true' }).box.isEnabled).toBe(true)
 })
 

@@ -19,6 +19,8 @@ export interface BoxSettings {
   readonly tenant: string
   /** Where the workspaces that clients name are made; `null`: sessions have their own. */
   readonly hostRoot: string | null
+  /** Images that clients name are passed over where the backend runs none. */
+  readonly ignoresImages: boolean
   /** JSON: what `box_init` is given at the start. */
   readonly config: string | null
 }

@@ -16,6 +16,8 @@ export interface BoxTenant {
   readonly namespace: string
   /** `ws-…-g1`: names sessions. Empty for the one workspace of clients without any. */
   readonly placement: string
+  /** The call had no context, and the one workspace that is known is meant. */
+  readonly isImplied?: true
 }
 
 /** The workspace of clients that know none. Its name is none that a workspace could get. */

@@ -21,6 +21,8 @@ import type { MakePreview } from '../preview/make-preview.ts'
 import { socketRoutes } from '../sockets/socket-routes.ts'
 import { socketRows } from '../sockets/sockets.ts'
 import { auditRoutes } from './audit-routes.ts'
+import { boxRoutes } from './box-routes.ts'
+import type { BoxRoutesNeeds } from './box-routes.ts'
 import { docsRoutes } from './docs-routes.ts'
 import { restDoor } from './door.ts'
 import type { DoorEnvironment, DoorNeeds } from './door.ts'
@@ -55,7 +57,8 @@ import { tenantRoutes } from './tenant-routes.ts'
 import { toolRoutes } from './tool-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
-export interface RouteNeeds extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRoutesNeeds, HealthNeeds, ClockNeeds, MetricsNeeds {
+export interface RouteNeeds
+  extends Omit<FactRoutesNeeds, 'tenants'>, ProfileRoutesNeeds, HealthNeeds, ClockNeeds, MetricsNeeds, BoxRoutesNeeds {
   readonly store: Store
   readonly sessions: Sessions
   readonly tenants: Tenants
@@ -105,6 +108,7 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...mcpRoutes(mcp),
     ...mcpUseRoutes({ ...mcp, sessions, scopes, pipelines }),
     ...webhookRoutes({ webhooks: needs.webhooks }),
+    ...boxRoutes(needs),
     ...healthRoutes(needs),
     ...clockRoutes(needs),
     ...metricsRoutes(needs),

@@ -6,6 +6,7 @@ import { hostCheck } from '../../../access/listen-address.ts'
 import { createLog } from '../../../telemetry/log.ts'
 import { listen } from '../../http-listener.ts'
 import { openBoxDoor } from '../box-door.ts'
+import { createBoxErrors } from '../box-errors.ts'
 import type { BoxDoor } from '../box-door.ts'
 import type { RelayGate } from '../relay-gate.ts'
 import type { BoxRuntime } from '../runtime.ts'
@@ -37,7 +38,17 @@ export async function openBoxLaboratory(script: Partial<BoxRuntime> = {}, settin
   const gates: RelayGate[] = []
   const door = await openBoxDoor({
     runtime,
-    settings: { isEnabled: true, token: null, instance: null, tenant: 'default', hostRoot: null, config: null, ...settings },
+    settings: {
+      isEnabled: true,
+      token: null,
+      instance: null,
+      tenant: 'default',
+      hostRoot: null,
+      ignoresImages: false,
+      config: null,
+      ...settings,
+    },
+    errors: createBoxErrors(Date.now),
     relay(gate) {
       gates.push(gate)
       return { serves: () => false, upgrade: () => undefined, close: async () => undefined }

@@ -23,7 +23,7 @@ export const RESULT: BoxExecutionResult = {
 export const SESSION: BoxSessionInfo = {
   ...{ session_id: 's1', backend_name: 'docker', backend_session_id: 'sbx_1', image: 'python:3.11-slim', network: 'off' },
   ...{ host_path: '/srv/boxroot/default', host_path_mode: 'rw', mount_path: '/workspace', persistent: false, cpus: 1, memory_mb: 512 },
-  ...{ pids_limit: 128, read_only_rootfs: true, workspace_quota_mb: 0 },
+  ...{ pids_limit: 128, read_only_rootfs: true, workspace_quota_mb: 0, status: 'idle' },
   ...{ created_at: '2026-11-15T19:03:17.490376Z', last_used_at: '2026-11-15T19:03:19.110801Z' },
 }
 export const PROCESS: BoxManagedProcessInfo = {
@@ -54,6 +54,7 @@ export function scriptedRuntime(skillsDirectory: string, script: Partial<BoxRunt
     init: async (config) => note('init', null, config),
     backendInfo: async () => ({ name: 'docker', available: true }),
     status: async () => STATUS,
+    storage: async () => ({ size_bytes: 0, directories: [], active_sessions: 2, managed_processes: 1 }),
     shutdown: async () => note('shutdown', null),
     verifySharedWorkspace: async (name) => ({ marker_name: name, sha256: 'ab', size: 2 }),
     async exec(tenant, spec) {

@@ -31,6 +31,15 @@ test('a relative directory is one of the client’s machine, and stays below the
   expect(config.defaultWorkspace).toBe('/shared/files')
 })
 
+test('a client that wants commands on the bare host is refused, and nothing has changed', () => {
+  const config = boxConfig('/srv/box')
+  config.init({ backend: 'Docker' })
+  expect(() => config.init({ backend: 'host', limits: { max_sessions: 3 } })).toThrow(/without isolation/)
+  expect([config.backend, config.limits.max_sessions]).toEqual(['docker', DEFAULT_BOX_LIMITS.max_sessions])
+  config.init({ backend: 'local' })
+  expect(config.backend).toBeNull()
+})
+
 test('what makes no sense is as if it was not said', () => {
   const config = boxConfig('/srv/box')
   config.init({ local: 7 })

@@ -25,7 +25,11 @@ const MAXIMUM_ARGUMENT_BYTES = 120_000
 /** Twelve days; timers know no more. */
 const MAXIMUM_TIMEOUT_SECONDS = 1_000_000
 
-export type BoxExec = (tenant: BoxTenant, spec: BoxSpec, signal: AbortSignal) => Promise<BoxExecutionResult>
+export interface BoxExec {
+  exec(tenant: BoxTenant, spec: BoxSpec, signal: AbortSignal): Promise<BoxExecutionResult>
+  /** Whether a command of a Box client is under way in this session. */
+  isRunning(sessionId: string): boolean
+}
 
 export interface BoxExecNeeds {
   readonly boxSessions: Pick<BoxSessions, 'enter' | 'forget'>
@@ -35,14 +39,23 @@ export interface BoxExecNeeds {
 
 export function createBoxExec({ boxSessions, sessions, backendName }: BoxExecNeeds): BoxExec {
   const { commands, files } = sessions
+  /** Commands under way, by session. */
+  const running = new Map<string, number>()
 
-  function run({ caller, id }: EnteredSession, spec: BoxSpec, signal: AbortSignal): Promise<Omit<BoxExecutionResult, 'session_id'>> {
+  async function run({ caller, id }: EnteredSession, spec: BoxSpec, signal: AbortSignal): Promise<Omit<BoxExecutionResult, 'session_id'>> {
     const request = { command: commandOf(spec) }
     const start = () => commands.run(caller, { id }, request, signal, (started) => finished(started, spec, backendName))
-    return withDirectory(files, { caller, sessionId: id, signal }, spec.workdir, start)
+    running.set(id, (running.get(id) ?? 0) + 1)
+    try {
+      return await withDirectory(files, { caller, sessionId: id, signal }, spec.workdir, start)
+    } finally {
+      const left = (running.get(id) ?? 1) - 1
+      if (left === 0) running.delete(id)
+      else running.set(id, left)
+    }
   }
 
-  return async (tenant, spec, signal) => {
+  async function exec(tenant: BoxTenant, spec: BoxSpec, signal: AbortSignal): Promise<BoxExecutionResult> {
     const entered = await boxSessions.enter(tenant, spec, signal)
     const session_id = shownIdOf(tenant, spec.session_id)
     try {
@@ -56,6 +69,8 @@ export function createBoxExec({ boxSessions, sessions, backendName }: BoxExecNee
     boxSessions.forget(tenant, spec.session_id)
     return { session_id, ...(await run(await boxSessions.enter(tenant, spec, signal), spec, signal)) }
   }
+
+  return { exec, isRunning: (sessionId) => running.has(sessionId) }
 }
 
 function commandOf({ cmd, workdir: cwd, env, timeout_sec: seconds }: BoxSpec): Command {

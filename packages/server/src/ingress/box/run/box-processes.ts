@@ -45,8 +45,11 @@ export interface BoxProcesses {
   start(tenant: BoxTenant, logicalId: string, spec: BoxManagedProcessSpec, signal: AbortSignal): Promise<BoxManagedProcessInfo>
   get(tenant: BoxTenant, logicalId: string, processId: string): Promise<BoxManagedProcessInfo>
   stop(tenant: BoxTenant, logicalId: string, processId: string): Promise<void>
-  /** Throws `BoxSessionNotFoundError`, `BoxManagedProcessNotFoundError`. */
-  find(tenant: BoxTenant, logicalId: string, processId: string): Promise<FoundProcess>
+  /**
+   * `isAddress`: the id is that of a relay's address, in which ids that look alike (`a/b`, `a:b`) are one. Throws `BoxSessionNotFoundError`,
+   * `BoxManagedProcessNotFoundError`, and `BoxManagedProcessConflictError` where an address fits several.
+   */
+  find(tenant: BoxTenant, logicalId: string, processId: string, isAddress?: boolean): Promise<FoundProcess>
   /** Those of a session that are told of. */
   list(tenant: BoxTenant, logicalId: string, session: SessionRow): Promise<readonly BoxManagedProcessInfo[]>
   /** How many run in these sessions. */
@@ -99,12 +102,23 @@ export function createBoxProcesses(needs: BoxProcessesNeeds): BoxProcesses {
     })
   }
 
-  async function find(tenant: BoxTenant, logicalId: string, processId: string): Promise<FoundProcess> {
+  async function find(tenant: BoxTenant, logicalId: string, processId: string, isAddress = false): Promise<FoundProcess> {
     const caller = callers.of(tenant.namespace)
+    const found: FoundProcess[] = []
     for (const session of await boxSessions.find(tenant, logicalId)) {
       const row = await newest(caller, session.id, processNameOf(processId))
-      if (row !== null && (await toldOf([row])).length > 0) return { caller, session, row }
+      if (row !== null && (await toldOf([row])).length > 0) found.push({ caller, session, row })
+      // The first is the session with this very id, if there is one; an address has lost what tells ids apart.
+      if (found.length > 0 && !isAddress) break
     }
+    const running = found.filter(({ row }) => row.status === 'running')
+    if (running.length > 1)
+      throw new BoxError(
+        'BoxManagedProcessConflictError',
+        'several sessions with ids that look alike have this process; rename one of them',
+      )
+    const [only] = running.length === 1 ? running : found
+    if (only !== undefined) return only
     throw new BoxError('BoxManagedProcessNotFoundError', `there is no managed process '${processId.slice(0, 255)}' in this session`)
   }
 

@@ -262,7 +262,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
         mkdirSync(join(directory, 'extra'), { recursive: true })
         writeFileSync(join(directory, 'extra', 'file'), 'shown')
         const mount = { host_path: join(directory, 'extra'), mount_path: '/mnt/extra', mode: 'ro' }
-        const spec = { host_path: own() }
+        const spec = { host_path: own(), skill_name: null }
         await sharing.exec('mounted', 'echo kept > kept; touch /tmp/old', spec)
         const more = { ...spec, extra_mounts: [mount, { ...mount, mount_path: '/mnt/none', mode: 'none' }] }
         expect(await sharing.exec('mounted', 'cat /mnt/extra/file kept; ls /tmp', more)).toMatchObject({ stdout: 'shownkept' })

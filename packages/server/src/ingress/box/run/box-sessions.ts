@@ -7,25 +7,29 @@
  * a comparison; a session that has ended meanwhile shows when it is used, and is then looked for again.
  */
 import { isHoldfastError } from '@holdfast/protocol'
-import { BoxError } from '@holdfast/protocol/box'
+import { ARTIFACTS_PATH, BoxError } from '@holdfast/protocol/box'
 import type { BoxSpec } from '@holdfast/protocol/box'
 import type { Caller } from '../../../sessions/caller.ts'
 import type { EventListeners } from '../../../sessions/events/event-listeners.ts'
 import { isClosed } from '../../../sessions/lifecycle/state.ts'
 import type { Sessions } from '../../../sessions/sessions.ts'
+import { isWithin } from '../../../policy/path-within.ts'
 import { untilSession } from '../../../sessions/waiting.ts'
 import type { BoundSkill, SkillViews } from '../../../skills/skill-views.ts'
 import type { SessionFilter, SessionRow } from '../../../store/tables/sessions.ts'
 import type { Log } from '../../../telemetry/log.ts'
 import type { BoxTenant } from '../tenant.ts'
-import { extraMountsOf, isSameMounts, withoutMissingSkills } from './bound-skills.ts'
+import type { Artifacts } from './artifacts.ts'
 import type { BoxCallers } from './box-callers.ts'
 import type { BoxConfig } from './box-config.ts'
+import { extraMountsOf, isSameMounts, withoutMissingSkills } from './extra-mounts.ts'
+import type { ArtifactMount } from './extra-mounts.ts'
+import { inOwnDirectory } from './host-directories.ts'
 import type { HostDirectories } from './host-directories.ts'
 import { keyedTurns } from './keyed-turns.ts'
 import { DOOR_LABEL, GENERATION_LABEL, keyOf, labelsOf, placementLabels, sessionLabels, workspaceLabels } from './session-names.ts'
-import { timesOf, wishOf } from './session-request.ts'
-import { checkSame, recordedOf, recordOf, SPEC_METADATA } from './spec-record.ts'
+import { namesImage, timesOf, wishOf } from './session-request.ts'
+import { checkSame, recordedOf, recordOf, SPEC_METADATA, WARNING_METADATA } from './spec-record.ts'
 
 /** Of one workspace and of the door: more are never open at once. */
 const MAXIMUM_LISTED = 5000
@@ -67,8 +71,11 @@ export interface BoxSessionsNeeds {
   readonly callers: BoxCallers
   readonly config: Pick<BoxConfig, 'limits'>
   readonly directories: HostDirectories
+  readonly artifacts: Artifacts
   readonly views: Pick<SkillViews, 'place' | 'fill' | 'bound'>
   readonly skillsRoot: (namespace: string) => string
+  /** The backend runs none, and the operator wants those that clients name to be passed over. */
+  readonly ignoresImages: boolean
   readonly log: Log
 }
 
@@ -79,7 +86,7 @@ interface Remembered {
 }
 
 export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
-  const { sessions, listeners, callers, config, directories, views, skillsRoot, log } = needs
+  const { sessions, listeners, callers, config, directories, artifacts, views, skillsRoot, ignoresImages, log } = needs
   const { reads, steering } = sessions
   const remembered = new Map<string, Remembered>()
   const inTurn = keyedTurns()
@@ -89,6 +96,7 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
 
   async function create(tenant: BoxTenant, spec: BoxSpec, prepared: Prepared, signal: AbortSignal): Promise<SessionRow> {
     const caller = callers.of(tenant.namespace)
+    const isImageIgnored = ignoresImages && namesImage(spec)
     // One after the other, so that no two take the last place.
     const { session, isNew } = await inTurn('', async () => {
       const { max_sessions: most } = config.limits
@@ -98,14 +106,20 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
         caller,
         {
           key: keyOf(tenant, spec.session_id),
-          wish: wishOf(spec, prepared.source, prepared.mounts),
+          wish: wishOf(spec, prepared.source, prepared.mounts, isImageIgnored),
           labels: labelsOf(tenant, spec.session_id),
-          metadata: { [SPEC_METADATA]: JSON.stringify(recordOf(spec)) },
+          metadata: {
+            [SPEC_METADATA]: JSON.stringify(recordOf(spec)),
+            ...(isImageIgnored
+              ? { [WARNING_METADATA]: `the image ${spec.image.slice(0, 200)} is ignored: the backend runs no images` }
+              : {}),
+          },
           times: timesOf(spec),
         },
         signal,
       )
     })
+    if (isNew && isImageIgnored) log.warn('box-image-ignored', { session: session.id, image: spec.image.slice(0, 200) })
     if (!isNew) checkSame(recordedOf(session), recordOf(spec))
     return session
   }
@@ -114,16 +128,20 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
     readonly source: string | null
     readonly mounts: Awaited<ReturnType<typeof withoutMissingSkills>>
     readonly skills: readonly BoundSkill[]
+    readonly artifacts: readonly ArtifactMount[]
   }
 
   /** Which directories it is about; all that a client names are looked at, whatever they are for. */
   async function prepare(tenant: BoxTenant, spec: BoxSpec): Promise<Prepared> {
-    const { skills, mounts: asked } = extraMountsOf(spec.extra_mounts, skillsRoot(tenant.namespace))
+    const { skills, artifacts: trees, mounts: asked } = extraMountsOf(spec.extra_mounts, skillsRoot(tenant.namespace))
     const isShown = spec.host_path !== null && spec.host_path_mode !== 'none'
     const source = spec.host_path !== null && isShown ? await directories.resolve(tenant, spec.host_path) : null
     const mounts = await withoutMissingSkills(asked, log)
-    directories.check(tenant, mounts)
-    return { source, mounts, skills }
+    await directories.check(tenant, mounts)
+    const targets = [...(isShown ? [spec.mount_path] : []), ...mounts.map(({ target }) => target)]
+    if (trees.length > 0 && targets.some((target) => isWithin(ARTIFACTS_PATH, target)))
+      throw new BoxError('BoxValidationError', `extra_mounts: a mount hides ${ARTIFACTS_PATH}, so no artifacts can be shown there`)
+    return { source, mounts, skills, artifacts: trees }
   }
 
   async function enterSlowly(tenant: BoxTenant, spec: BoxSpec, signal: AbortSignal): Promise<string> {
@@ -138,9 +156,25 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
     }
     const prepared = await prepare(tenant, spec)
     const session = (await stillOpen(caller, known)) ?? (await create(tenant, spec, prepared, signal))
-    if (!isSameMounts(session.wish.mounts ?? [], prepared.mounts)) await remount(caller, session, prepared.mounts, signal)
+    if (!isSameMounts(session.wish.mounts ?? [], prepared.mounts)) {
+      if (hasFixedMounts(tenant, spec) && session.state !== 'suspended')
+        throw new BoxError('BoxSessionConflictError', 'the session exists with another immutable mount set; it was preserved')
+      await remount(caller, session, prepared.mounts, signal)
+    }
     await show(session.id, prepared.skills)
+    await showArtifacts(tenant, session.id, prepared.artifacts, signal)
     return session.id
+  }
+
+  /** Each copied once; a sandbox from before there were artifacts is replaced by one that shows them. */
+  async function showArtifacts(tenant: BoxTenant, id: string, wanted: readonly ArtifactMount[], signal: AbortSignal): Promise<void> {
+    if (wanted.length === 0 || artifacts.has(id, wanted)) return
+    const caller = callers.of(tenant.namespace)
+    if (!(await artifacts.isPrepared(id))) {
+      const row = await reads.open(caller, 'exec', id)
+      if (row.state === 'idle' || row.state === 'active') await remount(caller, row, row.wish.mounts ?? [], signal)
+    }
+    await artifacts.show(id, wanted, (artifact) => directories.artifactSources(tenant, artifact))
   }
 
   /** Its place may not be there yet: the sandbox is being made meanwhile. */
@@ -189,14 +223,15 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
   }
 
   return {
-    async enter(tenant, spec, signal) {
+    async enter(tenant, asked, signal) {
+      const spec = tenant.isImplied === true ? inOwnDirectory(tenant, asked) : asked
       const caller = callers.of(tenant.namespace)
       const { keyHash } = keyOf(tenant, spec.session_id)
-      const text = JSON.stringify([recordOf(spec), spec.extra_mounts])
+      const text = JSON.stringify([recordOf(spec), spec.extra_mounts.filter(({ content_digest: digest = null }) => digest === null)])
       const known = remembered.get(keyHash)
       if (known?.text === text) {
-        // Packages change without their mounts changing.
-        if (spec.extra_mounts.length > 0) await fillAgain(tenant, spec, known.id)
+        // Packages change without their mounts changing, and artifacts are no part of what is compared.
+        if (spec.extra_mounts.length > 0) await fillAgain(tenant, spec, known.id, signal)
         return { caller, id: known.id }
       }
       const id = await inTurn(keyHash, () => enterSlowly(tenant, spec, signal))
@@ -239,8 +274,14 @@ export function createBoxSessions(needs: BoxSessionsNeeds): BoxSessions {
     },
   }
 
-  async function fillAgain(tenant: BoxTenant, spec: BoxSpec, id: string): Promise<void> {
-    const { skills } = extraMountsOf(spec.extra_mounts, skillsRoot(tenant.namespace))
+  async function fillAgain(tenant: BoxTenant, spec: BoxSpec, id: string, signal: AbortSignal): Promise<void> {
+    const { skills, artifacts: trees } = extraMountsOf(spec.extra_mounts, skillsRoot(tenant.namespace))
     if (skills.length > 0) await views.fill(id, skills)
+    await showArtifacts(tenant, id, trees, signal)
   }
+}
+
+/** Clients since 0.7.13, which send no `skill_name`, expect a session to keep its mounts; those before have it made again. */
+function hasFixedMounts({ placement }: BoxTenant, { skill_name: skillName }: BoxSpec): boolean {
+  return placement !== '' && skillName === undefined
 }

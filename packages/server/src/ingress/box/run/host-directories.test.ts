@@ -18,10 +18,11 @@ afterEach(() => rmSync(base, { recursive: true, force: true }))
 
 const open = (wish: { clientRoots?: string[]; allowedRoots?: string[]; isShared?: boolean } = {}) =>
   hostDirectories({
-    config: { clientRoots: wish.clientRoots ?? null },
+    config: { clientRoots: wish.clientRoots ?? null, defaultWorkspace: join(base, 'box', 'default') },
     hostRoot: { path: join(base, 'box'), isShared: wish.isShared ?? false },
     allowedRoots: wish.allowedRoots ?? [],
     user: sandboxUserOnHost(),
+    checkMounts: async (_tenant, mounts) => mounts,
   })
 
 test('the workspace’s own directory of another machine is the server’s own, and is made', async () => {
@@ -34,13 +35,31 @@ test('the workspace’s own directory of another machine is the server’s own, 
   expect(await open().resolve(TENANT, own)).toBe(own)
 })
 
-test('below a root that is shared it is what it says, and nothing else is made', async () => {
+test('below a root that is shared it is what it says, and is made if it is missing', async () => {
   const shared = open({ isShared: true })
   const path = join(base, 'box', 'default', 'tenants', TENANT.namespace)
   expect(await shared.resolve(TENANT, path)).toBe(path)
   expect(existsSync(path)).toBe(true)
   expect(await shared.resolve(TENANT, join(base, 'box', 'plain'))).toBe(join(base, 'box', 'plain'))
-  expect(existsSync(join(base, 'box', 'plain'))).toBe(false)
+  expect(existsSync(join(base, 'box', 'plain'))).toBe(true)
+})
+
+test('a directory that holds those of several workspaces is refused to clients with contexts', async () => {
+  const shared = open({ isShared: true, allowedRoots: [join(base, 'data')] })
+  mkdirSync(join(base, 'data', 'older', 'tenants', OTHER), { recursive: true })
+  mkdirSync(join(base, 'box', 'default', 'tenants', OTHER), { recursive: true })
+  mkdirSync(join(base, 'box', 'default', 'tenants', TENANT.namespace), { recursive: true })
+  symlinkSync('..', join(base, 'box', 'default', 'tenants', TENANT.namespace, 'up'))
+  const around = ['', 'default', 'default/tenants', 'tenants', 'skills', 'skills/tenants'].map((name) => join(base, 'box', name))
+  const paths = [...around, join(base, 'data', 'older'), join(base, 'data', 'older', 'tenants')]
+  for (const path of paths) {
+    await expect(shared.resolve(TENANT, path), path).rejects.toThrow('holds the directories of several workspaces')
+    await expect(shared.check(TENANT, [{ source: path, target: '/mnt/x', mode: 'ro' }]), path).rejects.toThrow('of several workspaces')
+  }
+  const link = join(base, 'box', 'default', 'tenants', TENANT.namespace, 'up')
+  await expect(shared.check(TENANT, [{ source: link, target: '/mnt/x', mode: 'ro' }])).rejects.toThrow('of several workspaces')
+  expect(await shared.resolve(RAW_TENANT, join(base, 'box', 'default'))).toBe(join(base, 'box', 'default'))
+  await expect(shared.check(TENANT, [{ source: join(base, 'box', 'beside'), target: '/mnt/x', mode: 'ro' }])).resolves.toBeUndefined()
 })
 
 test('the answer does not depend on what this host has at a path that is not below an allowed root', async () => {
@@ -58,7 +77,7 @@ test('the directory of another workspace is nobody else’s, and no path leads a
   for (const path of [join(base, 'box', 'tenants', OTHER), `/app/tenants/${OTHER}`, `/app/tenants/${TENANT.namespace}/../${OTHER}`])
     await expect(shared.resolve(TENANT, path)).rejects.toMatchObject({ boxClass: 'BoxValidationError' })
   const mount = { source: join(base, 'box', 'tenants', OTHER), target: '/mnt/x', mode: 'ro' } as const
-  expect(() => shared.check(TENANT, [mount])).toThrow('another workspace')
+  await expect(shared.check(TENANT, [mount])).rejects.toThrow('another workspace')
 })
 
 test('a link in the way is not followed when a directory is made', async () => {
@@ -74,7 +93,8 @@ test('a client’s own roots narrow the operator’s and never widen them', asyn
   expect(await narrowed.resolve(TENANT, join(base, 'a', 'x'))).toBe(join(base, 'a', 'x'))
   await expect(narrowed.resolve(TENANT, join(base, 'b'))).rejects.toThrow('not below an allowed root')
   await expect(narrowed.resolve(TENANT, '/etc')).rejects.toThrow('not below an allowed root')
-  expect(() => narrowed.check(TENANT, [{ source: join(base, 'b'), target: '/mnt/b', mode: 'ro' }])).toThrow('that the client allows')
+  const mount = { source: join(base, 'b'), target: '/mnt/b', mode: 'ro' } as const
+  await expect(narrowed.check(TENANT, [mount])).rejects.toThrow('that the client allows')
 })
 
 test('of what clients share only what lies below the shared root is made', async () => {

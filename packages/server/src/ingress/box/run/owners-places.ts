@@ -4,7 +4,10 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import { join } from 'node:path'
+import { ARTIFACTS_PATH } from '@holdfast/protocol/box'
+import { serverMount } from '../../../policy/mounts.ts'
 import type { OwnersPlaces } from '../../../policy/session-mounts.ts'
+import { makeShownArtifacts } from './artifacts.ts'
 import { namespaceOfOwner } from './box-callers.ts'
 
 export const TENANTS_DIRECTORY = 'tenants'
@@ -25,12 +28,17 @@ export function tenantDirectory({ path }: HostRoot, namespace: string): string {
   return join(path, TENANTS_DIRECTORY, namespace)
 }
 
-export function ownersPlaces(root: HostRoot): OwnersPlaces {
+/** `storageOf`: of a session. */
+export function ownersPlaces(root: HostRoot, storageOf: (sessionId: string) => string): OwnersPlaces {
   return {
     rootsOf: (owner) => (root.isShared && namespaceOfOwner(owner) !== null ? [root.path] : []),
     placeOf(owner) {
       const namespace = namespaceOfOwner(owner)
       return namespace === null ? null : tenantDirectory(root, namespace)
+    },
+    async mountsOf(owner, sessionId) {
+      if (namespaceOfOwner(owner) === null) return []
+      return [await serverMount(await makeShownArtifacts(storageOf(sessionId)), ARTIFACTS_PATH, 'ro')]
     },
   }
 }

@@ -19,10 +19,10 @@ const LEAST_PIDS = 8
 const DEFAULT_IMAGES: ReadonlySet<string> = new Set([DEFAULT_BOX_IMAGE, 'python:3.11-slim', ''])
 
 /** `source`: the directory that the client's path means, `null` for the session's own. */
-export function wishOf(spec: BoxSpec, source: string | null, mounts: readonly MountWish[]): SandboxWish {
+export function wishOf(spec: BoxSpec, source: string | null, mounts: readonly MountWish[], isImageIgnored = false): SandboxWish {
   const { image, network, cpus, memory_mb: memory, pids_limit: pids, workspace_quota_mb: quota } = spec
   return {
-    ...(DEFAULT_IMAGES.has(image) ? {} : { image }),
+    ...(DEFAULT_IMAGES.has(image) || isImageIgnored ? {} : { image }),
     network,
     rootfs: spec.read_only_rootfs ? 'read-only' : 'writable',
     workspace: source === null ? {} : { source, mode: spec.host_path_mode, target: spec.mount_path },
@@ -34,6 +34,11 @@ export function wishOf(spec: BoxSpec, source: string | null, mounts: readonly Mo
       workspace_bytes: quota === 0 ? null : quota * MEBIBYTE,
     },
   }
+}
+
+/** Whether the client names an image of its own choice. */
+export function namesImage({ image }: BoxSpec): boolean {
+  return !DEFAULT_IMAGES.has(image)
 }
 
 /** A session without work goes as soon as its client expects it to. */

@@ -11,6 +11,9 @@ import type { SessionRow } from '../../../store/tables/sessions.ts'
 /** Where it is kept, in the session's metadata. */
 export const SPEC_METADATA = 'box.spec'
 
+/** What was not done as the client asked, in words. */
+export const WARNING_METADATA = 'box.warning'
+
 /** In the order in which they are compared. */
 const SpecRecord = z.object({
   network: BoxNetwork,

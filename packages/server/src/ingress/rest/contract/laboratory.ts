@@ -94,6 +94,7 @@ export async function openLaboratory(
     }),
     mcp: plane.mcp,
     listeners: plane.listeners,
+    boxOverview: () => null,
     pageKey: plane.keyFor('page tokens'),
     quotas: config.quotas,
     scopeRules: { default: 'chat', forced: null },

@@ -34,7 +34,9 @@ export interface BoxWorld {
   launch(session: string, id: string, command: string, spec?: object): Promise<BoxManagedProcessInfo>
   look(session: string, id: string): Promise<BoxManagedProcessInfo>
   relay(session: string, id?: string): Promise<RelayClient>
-  rest(path: string): Promise<Record<string, unknown>>
+  /** As the administrator. */
+  rest(path: string, headers?: Readonly<Record<string, string>>): Promise<Record<string, unknown>>
+  adminHeaders(): Readonly<Record<string, string>>
   /** Stops it as an operator would and starts it again. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -72,6 +74,7 @@ export async function openBoxWorld(under: BackendUnderTest, settings: NodeJS.Pro
   }
   let client = await dial()
 
+  const adminHeaders = () => ({ authorization: `Bearer ${readFileSync(join(home, 'admin.key'), 'utf8').trim()}` })
   const call: BoxWorld['call'] = async (action, data = {}, context = CONTEXT) => dataOf(await client.ask(action, data, context))
   return {
     home,
@@ -103,9 +106,9 @@ export async function openBoxWorld(under: BackendUnderTest, settings: NodeJS.Pro
       relays.push(relay)
       return relay
     },
-    async rest(path) {
-      const key = readFileSync(join(home, 'admin.key'), 'utf8').trim()
-      const response = await fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    adminHeaders,
+    async rest(path, headers = {}) {
+      const response = await fetch(`${server.url}${path}`, { headers: { ...adminHeaders(), ...headers } })
       return response.json() as Promise<Record<string, unknown>>
     },
     async restart() {

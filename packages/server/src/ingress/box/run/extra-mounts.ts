@@ -1,7 +1,6 @@
 /**
- * Of the further mounts that a client asks for: those that are skills of its workspace, which are shown without a new sandbox.
- *
- * [ingress] → access → policy → sessions → sandboxes → guest → result
+ * The kinds of further mounts that a client asks for: skills of its workspace and content-addressed artifacts, which appear in a running
+ * sandbox, and plain ones, which are part of the sandbox.
  */
 import { lstat } from 'node:fs/promises'
 import { normalize } from 'node:path'
@@ -12,7 +11,15 @@ import type { Log } from '../../../telemetry/log.ts'
 
 const SKILL_TARGET = /^\/workspace\/\.skills\/([^/]+)$/
 
+export interface ArtifactMount {
+  /** `sha256:` and 64 digits, which name the tree inside too. */
+  readonly digest: string
+  readonly packagePath: string
+  readonly manifestPath: string
+}
+
 export interface ExtraMounts {
+  readonly artifacts: readonly ArtifactMount[]
   readonly skills: readonly BoundSkill[]
   /** In one order, whatever the client's is. */
   readonly mounts: readonly MountWish[]
@@ -22,13 +29,18 @@ export interface ExtraMounts {
 export function extraMountsOf(extra: readonly BoxMountSpec[], skillsRoot: string): ExtraMounts {
   const skills: BoundSkill[] = []
   const mounts: MountWish[] = []
-  for (const { host_path: source, mount_path: target, mode } of extra) {
+  const artifacts: ArtifactMount[] = []
+  for (const { host_path: source, mount_path: target, mode, content_digest: digest = null, manifest_path: manifestPath = null } of extra) {
     if (mode === 'none') continue
+    if (digest !== null && manifestPath !== null) {
+      artifacts.push({ digest, packagePath: source, manifestPath })
+      continue
+    }
     const name = SKILL_TARGET.exec(target)?.[1]
     if (name !== undefined && normalize(source).startsWith(`${skillsRoot}/`)) skills.push({ name, packageRoot: normalize(source) })
     else mounts.push({ source, target, mode })
   }
-  return { skills, mounts: mounts.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1)) }
+  return { artifacts, skills, mounts: mounts.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1)) }
 }
 
 /** As a set they are the same. */
