@@ -5,6 +5,7 @@
  *
  * Alone knows everybody, with `session-plane.ts` for what lies behind the doors. What is opened last is ended first.
  */
+import { join } from 'node:path'
 import { isHoldfastError } from '@holdfast/protocol'
 import { createAuthenticator } from './access/authenticate.ts'
 import type { VerifyToken } from './access/authenticate.ts'
@@ -20,6 +21,7 @@ import { makePrivateDirectory, openHome } from './home/home.ts'
 import { giveBackWhenFull, openDiskReserve } from './home/disk-reserve.ts'
 import { databasePathOf, homeHealth } from './home/home-health.ts'
 import { openSteadyClock } from './home/steady-clock.ts'
+import type { AwaitedBackend } from './ingress/box/backend-wait.ts'
 import type { BoxDoor } from './ingress/box/box-door.ts'
 import { checkBoxSettings, checkStdioSettings } from './ingress/box/settings.ts'
 import { listen } from './ingress/http-listener.ts'
@@ -109,6 +111,20 @@ async function openBox(needs: BoxPlaneNeeds): Promise<BoxPlane | null> {
   return openBoxPlane(needs)
 }
 
+/** Loaded only where it is used. */
+async function awaitBoxBackend(
+  { host, port, home, publicUrl, backend, box: settings }: Config,
+  choose: () => Promise<ChosenBackend>,
+  log: Log,
+): Promise<AwaitedBackend<ChosenBackend>> {
+  const { awaitBackend } = await import('./ingress/box/backend-wait.ts')
+  return awaitBackend({
+    ...{ choose, settings, host, port, checkHost: hostCheck(host, publicUrl), log },
+    backendName: backend === 'auto' ? null : backend,
+    transfersDirectory: join(home, 'box', 'transfers'),
+  })
+}
+
 type Ending = () => void | Promise<void>
 
 async function endAll(endings: Ending[]): Promise<void> {
@@ -152,7 +168,11 @@ async function start(
   )
   endings.push(() => registry.close())
   const wish = { kind: config.backend, image: config.image, isImageNamed: false }
-  const chosen = await chooseBackend(registry.open, onProgress === undefined ? wish : { ...wish, onProgress })
+  const choose = () => chooseBackend(registry.open, onProgress === undefined ? wish : { ...wish, onProgress })
+  // On pipes there is nobody to wait for it: LangBot starts the program again.
+  const awaited =
+    config.box.isEnabled && !hasBoxPipes ? await awaitBoxBackend(config, choose, log) : { chosen: await choose(), port: config.port }
+  const { chosen } = awaited
   const obstacles = defaultObstacles(config, chosen.capabilities)
   for (const problem of obstacles) log.warn('defaults-refused', { problem })
   const expected = await expectedSandboxes(store, serverId)
@@ -192,7 +212,7 @@ async function start(
     allowedOrigins: new Set(config.allowedOrigins),
     log,
   }
-  let { port } = config
+  let { port } = awaited
   const addresses = previewAddresses({ publicUrl: config.publicUrl, domain: config.previewDomain, port: () => port })
   const makePreview = previewMaker({ reads: plane.sessions.reads, links: plane.previewLinks, addresses })
   const idempotency = createIdempotency({
@@ -252,7 +272,7 @@ async function start(
     door.upgrade(request, connection, head)
   }
   const direct: Direct = (...asked) => preview.direct(...asked) || mcp.direct(...asked)
-  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, config.port, direct, config.connections)
+  const listening = listen(box?.health.over(fetch) ?? fetch, upgrade, config.host, port, direct, config.connections)
   const listener = await (hasBoxPipes ? orUnheard(listening, config, log) : listening)
   port = listener.port
   endings.push(() => listener.close())
