@@ -20,6 +20,7 @@ const PARTS = {
   'in-flight': 'test/in-flight/run.ts',
   followers: 'test/load/followers/run.ts',
   upgrade: 'test/upgrade/run.ts',
+  langbot: 'test/interop/run.ts',
 }
 
 /**

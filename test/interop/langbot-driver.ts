@@ -33,10 +33,11 @@ export interface LangBotDriver {
   close(): Promise<void>
 }
 
-export function startDriver(python: string): LangBotDriver {
+/** `program`: of this folder. */
+export function startDriver(python: string, program = 'driver.py'): LangBotDriver {
   // The client keeps files on their way in its working directory.
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-interop-'))
-  const child = spawn(python, [join(import.meta.dirname, 'driver.py')], {
+  const child = spawn(python, [join(import.meta.dirname, program)], {
     cwd: directory,
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...foreign(process.env), PYTHONDONTWRITEBYTECODE: '1' },

@@ -56,6 +56,18 @@ export function pythonEnvironment(...requirements: readonly string[]): Published
   }
 }
 
+/** One with a package of which only a part is used: all that it needs is left out, and `requirements` are there instead. */
+export function partialEnvironment(only: string, ...requirements: readonly string[]): PublishedSet {
+  const whole = pythonEnvironment(...requirements)
+  return {
+    name: `part-${nameOf([only, ...requirements])}`,
+    async make(path) {
+      await whole.make(path)
+      await run(join(path, 'bin', 'python3'), ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', only])
+    },
+  }
+}
+
 /** These and all that they need as a directory for `PYTHONPATH`, for this interpreter. */
 export function pythonLibraries(interpreter: string, ...requirements: readonly string[]): PublishedSet {
   return {
