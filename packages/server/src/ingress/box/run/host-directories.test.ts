@@ -105,6 +105,11 @@ test('of what clients share only what lies below the shared root is made', async
   expect(existsSync(join(base, 'box', 'default'))).toBe(true)
 })
 
+test('packages that an earlier Box kept in the shared root can be found and taken over', () => {
+  const root = join(base, 'box', 'skills', 'tenants', TENANT.namespace)
+  expect(open({ isShared: true }).locate(TENANT, join(root, 'demo'))).toEqual({ root, names: ['demo'] })
+})
+
 test('clients without workspaces have one directory', async () => {
   expect(await open().resolve(RAW_TENANT, '/app/data/box/default')).toBe(join(base, 'box', 'tenants', 'ws-raw'))
 })
