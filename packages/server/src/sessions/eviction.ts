@@ -30,9 +30,8 @@ export function createEviction({ store, fleet, serverId }: EvictionNeeds): Evict
   async function evictFrom(ref: SandboxRef, uid: number): Promise<void> {
     const live = fleet.get(ref.id) ?? (await attached(fleet, ref))
     if (live === null) return
-    const report = await (await live.connected()).processes.killUser(uid, KILL_GRACE_MS)
     // Whoever cannot be proved dead takes the sandbox along; its neighbours get another one.
-    if (!report.verified) await fleet.destroy(ref)
+    if (!(await isKilled(live, uid))) await fleet.destroy(ref)
   }
 
   async function evict({ packKey, packUid }: SessionRow): Promise<void> {
@@ -47,6 +46,16 @@ export function createEviction({ store, fleet, serverId }: EvictionNeeds): Evict
     const done = evict(session).finally(() => underWay.delete(session.id))
     underWay.set(session.id, done)
     return done
+  }
+}
+
+async function isKilled(live: LiveSandbox, uid: number): Promise<boolean> {
+  try {
+    return (await (await live.connected()).processes.killUser(uid, KILL_GRACE_MS)).verified
+  } catch (error) {
+    // Often because the last session has left it and it is being destroyed.
+    if (isHoldfastError(error, 'guest_unreachable')) return false
+    throw error
   }
 }
 
