@@ -31,8 +31,8 @@ import type { WorkspaceWatch } from './workspace-watch.ts'
 const MAX_STOPS = 3
 
 export interface WorkspaceQuota {
-  /** The session's row as it is now: watched while it has a sandbox here, and a bound. */
-  follow(session: SessionRow): void
+  /** The session's row as it is now: watched while it has a sandbox here, and a bound. `isNew`: its first sandbox was just made. */
+  follow(session: SessionRow, isNew?: boolean): void
   /** Before a command. Throws `no_space`. */
   admit(session: SessionRow): Promise<void>
   /** Before bytes from outside are written; `null` without a bound. Throws `no_space`. Close it. */
@@ -66,11 +66,11 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
   const freeSpace = createFreeSpaceWatch()
   const all = new Map<string, Watched>()
 
-  function begin(watched: Watched): WorkspaceWatch {
+  function begin(watched: Watched, isNew: boolean): WorkspaceWatch {
     const { bounds, intakes } = watched
     const { id } = watched.session
     return watchWorkspace({
-      ...{ measuring, freeSpace, bounds, places: placesOf(watched.session), uid: watched.session.packUid },
+      ...{ measuring, freeSpace, bounds, isNew, places: placesOf(watched.session), uid: watched.session.packUid },
       clock: () => performance.now(),
       isBusy: () => watched.session.running > 0 || intakes.count > 0,
       freeze: async () => (await liveOf(watched)?.freeze()) ?? unfrozen,
@@ -110,7 +110,7 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
     })
   }
 
-  function follow(session: SessionRow): void {
+  function follow(session: SessionRow, isNew = false): void {
     const bytes = session.wish.limits?.workspace_bytes ?? null
     if (bytes === null) return
     const isHere = session.serverId === serverId
@@ -124,7 +124,8 @@ export function createWorkspaceQuota(needs: WorkspaceQuotaNeeds): WorkspaceQuota
     const watched = known ?? { session, watch: null, stops: 0, ...boundsOf(bytes) }
     watched.session = session
     all.set(session.id, watched)
-    if (isServed) watched.watch ??= begin(watched)
+    // A directory of the host may hold anything.
+    if (isServed) watched.watch ??= begin(watched, isNew && session.wish.workspace?.source === undefined)
     else {
       watched.watch?.stop()
       watched.watch = null

@@ -10,7 +10,7 @@ const BOUNDS = { bytes: 20 * MEBIBYTE, entries: 1000, hidden: 0 }
 const DISK = { bytes: 1000 * MEBIBYTE, entries: 1_000_000 }
 
 /** A watch over a disk and a measurement that the test decides, with everything that happens in order. */
-async function openWatch(): Promise<{
+async function openWatch({ isNew = false, bounds = BOUNDS } = {}): Promise<{
   readonly watch: WorkspaceWatch
   readonly happened: string[]
   now: number
@@ -49,7 +49,7 @@ async function openWatch(): Promise<{
         return () => happened.push('unwatch')
       },
     },
-    ...{ clock: () => state.now, places: [], uid: null, bounds: BOUNDS, isBusy: () => true },
+    ...{ clock: () => state.now, places: [], uid: null, bounds, isNew, isBusy: () => true },
     async freeze() {
       happened.push('freeze')
       return async () => void happened.push('thaw')
@@ -65,6 +65,7 @@ async function openWatch(): Promise<{
     onTrouble: (error) => happened.push(String(error)),
   })
   await watch.ready()
+  if (isNew) expect(happened).toEqual([])
   await state.look(0)
   happened.length = 0
   return Object.assign(state, { watch })
@@ -92,6 +93,18 @@ test('time alone measures without freezing, and young work is looked at often', 
   expect(await watch.look(0)).toBe(true)
   expect(watch.happened).toEqual(['measure'])
   watch.now = 6_000
+  expect(await watch.look(0)).toBe(false)
+})
+
+test('a workspace that was just made is measured after its first command began, and not before', async () => {
+  const watch = await openWatch({ isNew: true })
+  expect(watch.watch.usage).toEqual({ bytes: 0, entries: 0, hidden: 0 })
+  await watch.look(11 * MEBIBYTE)
+  expect(watch.happened).toEqual(['freeze', 'measure', 'thaw'])
+})
+
+test('with gigabytes left, young work is not looked at often', async () => {
+  const watch = await openWatch({ bounds: { ...BOUNDS, bytes: 10 * 2 ** 30 } })
   expect(await watch.look(0)).toBe(false)
 })
 

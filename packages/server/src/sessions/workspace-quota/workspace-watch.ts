@@ -25,6 +25,8 @@ const MAX_FAILURES = 5
 const YOUNG_MS = 5_000
 /** A large workspace is not measured to the end while its sandbox is frozen: its guest has to answer. */
 const LONGEST_FREEZE_MS = 1_000
+/** Space is looked at often only when less than this may be added: with more, some milliseconds do not matter. */
+const NEAR_BYTES = 2 ** 30
 /** Descriptors may wait so long for a connection to be accepted. */
 const UNSEEN_MS = 200
 
@@ -46,6 +48,8 @@ export interface WorkspaceWatchNeeds {
   readonly places: readonly MeasuredPlace[]
   readonly uid: number | null
   readonly bounds: Usage
+  /** It was made a moment ago and nothing has run: it need not be measured before the first command. */
+  readonly isNew: boolean
   /** Whether anything may be writing. */
   isBusy(): boolean
   /** Stops all programs that can write until the returned function is called, where that is possible. */
@@ -62,9 +66,9 @@ export interface WorkspaceWatchNeeds {
 export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
   const { measuring, clock, places, uid, bounds } = needs
   const stopped = new AbortController()
-  let usage: Usage | null = null
+  let usage: Usage | null = needs.isNew ? NOTHING : null
   /** What was there before anything ran may stay: whoever is over has to be able to remove it. */
-  let ceiling = needs.isBusy() ? bounds : null
+  let ceiling = needs.isNew || needs.isBusy() ? bounds : null
   let free: FreeSpace | null = null
   let last: { readonly at: number; readonly tookMs: number; readonly free: FreeSpace | null; readonly isCause: boolean } = {
     ...{ at: clock(), tookMs: 0, free: null, isCause: true },
@@ -74,7 +78,7 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
   let busySince: number | null = null
   let isLooking = false
   let stopping: Promise<void> | null = null
-  let looking = look(false)
+  let looking = needs.isNew ? Promise.resolve() : look(false)
   looking.catch(() => undefined)
   const unwatch = needs.freeSpace.watch(
     places.map(({ directory }) => directory),
@@ -157,7 +161,8 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
     free = now
     busySince = needs.isBusy() ? (busySince ?? clock()) : null
     if (last.free === null) last = { ...last, free: now }
-    const isYoung = busySince !== null && clock() - busySince < YOUNG_MS
+    const isNear = ceiling === null || usage === null || ceiling.bytes - usage.bytes < NEAR_BYTES
+    const isYoung = isNear && busySince !== null && clock() - busySince < YOUNG_MS
     if (isLooking || stopped.signal.aborted) return isYoung
     const reason = reasonToMeasure(now)
     if (reason !== null) void lookAgain(reason === 'space-fell')
@@ -191,6 +196,8 @@ export function watchWorkspace(needs: WorkspaceWatchNeeds): WorkspaceWatch {
     },
   }
 }
+
+const NOTHING: Usage = { bytes: 0, entries: 0, hidden: 0 }
 
 async function unfrozen(): Promise<void> {}
 
