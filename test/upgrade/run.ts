@@ -106,7 +106,7 @@ async function populate(url: string, admin: string) {
   const live = await asAlice('POST', '/v1/sessions', { key: 'live', wait_ms: 30_000 })
   const first = await asAlice('POST', '/v1/exec', {
     session_id: live.id,
-    command: 'echo kept > note; mkdir -p d; echo deep > d/file; echo output',
+    command: 'echo kept > note; mkdir -p d; echo deep > d/file; echo at-home > ~/note; echo output',
   })
   const loop = await asAlice('POST', `/v1/sessions/${live.id}/executions`, {
     command: 'i=0; while :; do i=$((i+1)); echo line $i; echo $i > clock; sleep 0.2; done',
@@ -157,6 +157,9 @@ async function verify(url: string, admin: string, before: Awaited<ReturnType<typ
     assert.equal(incarnationOf(now), incarnationOf(before.first))
     assert.equal(await run(asAlice, live, 'cat note d/file; echo more >> note; tail -n 1 note'), 'kept\ndeep\nmore')
   })
+  await check('a live sandbox keeps the home that it started with', async () => {
+    assert.equal(await run(asAlice, live, 'cat ~/note; echo more >> ~/note; tail -n 1 ~/note'), 'at-home\nmore')
+  })
   await check('a detached command goes on, with its output from the first line', async () => {
     const path = `/v1/sessions/${live.id}/executions/${before.loop.execution_id}`
     assert.equal((await asAlice('GET', path))['status'], 'running')
@@ -192,6 +195,17 @@ async function verify(url: string, admin: string, before: Awaited<ReturnType<typ
     await asBob('POST', `/v1/sessions/${bobs.id}/suspend`)
     await until('the suspension', async () => ((await asBob('GET', `/v1/sessions/${bobs.id}`))['state'] === 'suspended' ? true : undefined))
     assert.equal(await run(asBob, bobs, 'cat note; echo third >> note; tail -n 1 note'), 'bob\nmore\nthird')
+  })
+  await check('from its next sandbox on a session of before keeps its home', async () => {
+    const suspend = async () => {
+      await asBob('POST', `/v1/sessions/${bobs.id}/suspend`)
+      await until('the suspension', async () =>
+        (await asBob('GET', `/v1/sessions/${bobs.id}`))['state'] === 'suspended' ? true : undefined,
+      )
+    }
+    await run(asBob, bobs, 'mkdir -p ~/.local/bin; echo "echo installed" > ~/.local/bin/tool; chmod +x ~/.local/bin/tool')
+    await suspend()
+    assert.equal(await run(asBob, bobs, 'tool; head -n 1 note'), 'installed\nbob')
   })
   await check('keys, skills and webhooks are there, and the audit verifies', async () => {
     const keys = await asAdmin('GET', '/v1/keys')

@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
   'process.started',
   'process.ended',
   'workspace.over_quota',
+  'home.reset',
 ] as const
 export const EventType = z.enum(EVENT_TYPES)
 export type EventType = z.output<typeof EventType>

@@ -95,6 +95,8 @@ export { CreateProfileBody, DEFINITION_SOURCES, LOCKABLE_FIELDS, ProfileList, Pr
 export type { CreateProfileBodyInput, DefinitionSource, LockableField, ProfileSettingsInput } from './profiles.ts'
 export {
   DEFAULT_WORKSPACE,
+  HOME,
+  HOME_KINDS,
   MAXIMUM_MOUNTS,
   MOUNT_MODES,
   MountWish,
@@ -103,7 +105,7 @@ export {
   WORKSPACE_MODES,
   WorkspaceWish,
 } from './sandbox-wish.ts'
-export type { RootKind, WorkspaceMode } from './sandbox-wish.ts'
+export type { HomeKind, RootKind, WorkspaceMode } from './sandbox-wish.ts'
 export { ListSandboxesQuery, SANDBOX_STATES, SandboxView } from './sandboxes.ts'
 export type { SandboxState } from './sandboxes.ts'
 export {
@@ -140,6 +142,7 @@ export {
   MAXIMUM_WAIT_MS,
   RefreshSessionBody,
   ReleaseSessionBody,
+  ResetHomeBody,
   SessionRecord,
   TransferSessionBody,
   UpdateSessionBody,

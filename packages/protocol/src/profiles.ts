@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { TimeoutMs } from './commands.ts'
 import { Cpus, MemoryBytes, Pids, WorkspaceBytes } from './limits.ts'
 import { pageOf } from './paging.ts'
-import { ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
+import { HOME_KINDS, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ProfileName } from './tenants.ts'
 
 /** Fields of a request that a profile can keep from being changed. */
@@ -13,6 +13,7 @@ export const LOCKABLE_FIELDS = [
   'image',
   'network',
   'rootfs',
+  'home',
   'workspace.mode',
   'limits.cpus',
   'limits.memory_bytes',
@@ -40,6 +41,7 @@ const ProfileFields = {
   image: SandboxWish.shape.image,
   network: SandboxWish.shape.network,
   rootfs: SandboxWish.shape.rootfs,
+  home: SandboxWish.shape.home,
   workspace_mode: z.enum(WORKSPACE_MODES, { error: 'must be "rw", "ro" or "none"' }).optional(),
   limits: z
     .strictObject({
@@ -86,6 +88,7 @@ export const ProfileView = z.object({
   image: z.string().nullable(),
   network: z.enum(['off', 'on']),
   rootfs: z.enum(ROOT_KINDS),
+  home: z.enum(HOME_KINDS),
   workspace_mode: z.enum(WORKSPACE_MODES),
   limits: z.object({
     cpus: z.number().nullable(),

@@ -9,12 +9,16 @@ import { ProfileName } from './tenants.ts'
 
 export const MAXIMUM_MOUNTS = 64
 export const DEFAULT_WORKSPACE = '/workspace'
+export const HOME = '/home/user'
 export const MOUNT_MODES = ['rw', 'ro'] as const
 /** `none`: the host directory is not shown, and the workspace is the session's own. */
 export const WORKSPACE_MODES = ['rw', 'ro', 'none'] as const
 export type WorkspaceMode = (typeof WORKSPACE_MODES)[number]
 export const ROOT_KINDS = ['read-only', 'writable'] as const
 export type RootKind = (typeof ROOT_KINDS)[number]
+/** `persistent`: on disk, kept with the session. `ephemeral`: in memory, empty in every new sandbox. */
+export const HOME_KINDS = ['persistent', 'ephemeral'] as const
+export type HomeKind = (typeof HOME_KINDS)[number]
 
 const hostPath = z
   .string({ error: 'must be an absolute path of the host' })
@@ -58,6 +62,8 @@ export const SandboxWish = z.strictObject({
   image: z.string().min(1, { error: 'must not be empty' }).max(255, { error: 'must be at most 255 characters' }).optional(),
   network: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }).optional(),
   rootfs: z.enum(ROOT_KINDS, { error: 'must be "read-only" or "writable"' }).optional(),
+  /** What `/home/user` is; `persistent`. */
+  home: z.enum(HOME_KINDS, { error: 'must be "persistent" or "ephemeral"' }).optional(),
   workspace: WorkspaceWish.optional(),
   /** Further directories of the host. */
   mounts: z

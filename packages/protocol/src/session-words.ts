@@ -17,10 +17,10 @@ export const PENDING_REASONS = ['create', 'resume', 'rebind'] as const
 export type PendingReason = (typeof PENDING_REASONS)[number]
 
 /**
- * Why it holds no sandbox. `capacity`: it was idle and all places of its server were taken (`sessions.max`). `tcp_limit`: its TCP sockets
+ * Why it holds no sandbox. `capacity`: it was idle and all places of its server were taken (`sessions.max`). `home_reset`: its home was emptied. `tcp_limit`: its TCP sockets
  * held more than their limit allows, and the server killed the sandbox.
  */
-export const SUSPEND_REASONS = ['idle', 'caller', 'sandbox_lost', 'server_stopped', 'capacity', 'tcp_limit'] as const
+export const SUSPEND_REASONS = ['idle', 'caller', 'sandbox_lost', 'server_stopped', 'capacity', 'home_reset', 'tcp_limit'] as const
 export type SuspendReason = (typeof SUSPEND_REASONS)[number]
 
 export const CLOSE_REASONS = ['release', 'cancel', 'expire', 'fail'] as const

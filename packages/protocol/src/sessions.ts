@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { Group, Owner, Subject } from './keys.ts'
 import { PagingShape } from './paging.ts'
-import { MOUNT_MODES, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
+import { HOME_KINDS, MOUNT_MODES, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ScopeRequest, SessionKey } from './scopes.ts'
 import { CLOSE_REASONS, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from './session-words.ts'
 import { ProfileName, Seconds } from './tenants.ts'
@@ -141,6 +141,11 @@ export const ReleaseSessionBody = z.strictObject({
   workspace: OnClose.optional(),
 })
 
+export const ResetHomeBody = z.strictObject({
+  /** What to do about running work: refuse, or kill it. */
+  if_busy: z.enum(['fail', 'kill'], { error: 'must be "fail" or "kill"' }).default('fail'),
+})
+
 export const TransferSessionBody = z.strictObject({ owner: Subject, owner_group: Group.nullable().default(null) })
 /** What the owner accepts, as the request names it. */
 export const AcceptTransferBody = z.strictObject(TransferSessionBody.shape)
@@ -206,6 +211,8 @@ export const SessionRecord = z.object({
   image: z.string().nullable(),
   network: z.enum(['off', 'on']).nullable(),
   rootfs: z.enum(ROOT_KINDS),
+  /** What `/home/user` is. */
+  home: z.enum(HOME_KINDS),
   /** What of the host its workspace is; `source` is `null` for the session's own directory. */
   workspace_mount: z.object({ source: z.string().nullable(), mode: z.enum(WORKSPACE_MODES), target: z.string() }),
   mounts: z.array(z.object({ source: z.string(), target: z.string(), mode: z.enum(MOUNT_MODES) })),

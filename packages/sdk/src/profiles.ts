@@ -30,6 +30,7 @@ export interface Profile extends DefinitionFacts {
   readonly image: string | null
   readonly network: 'off' | 'on'
   readonly rootfs: 'read-only' | 'writable'
+  readonly home: 'persistent' | 'ephemeral'
   readonly workspaceMode: 'rw' | 'ro' | 'none'
   readonly limits: {
     readonly cpus: number | null
@@ -51,6 +52,7 @@ export interface ProfileSettings {
   readonly image?: string | undefined
   readonly network?: 'off' | 'on' | undefined
   readonly rootfs?: 'read-only' | 'writable' | undefined
+  readonly home?: 'persistent' | 'ephemeral' | undefined
   readonly workspaceMode?: 'rw' | 'ro' | 'none' | undefined
   /** `null`: no limit. */
   readonly limits?:

@@ -27,7 +27,7 @@ export interface SessionRecord {
   readonly ownerGroup: string | null
   readonly state: SessionState
   readonly pendingReason: 'create' | 'resume' | 'rebind' | null
-  readonly suspendReason: 'idle' | 'caller' | 'sandbox_lost' | 'server_stopped' | 'capacity' | 'tcp_limit' | null
+  readonly suspendReason: 'idle' | 'caller' | 'sandbox_lost' | 'server_stopped' | 'capacity' | 'home_reset' | 'tcp_limit' | null
   readonly closeReason: 'release' | 'cancel' | 'expire' | 'fail' | null
   /** What led to its end: a deadline's name, `caller`, or an error code. */
   readonly closeDetail: string | null
@@ -54,6 +54,7 @@ export interface SessionRecord {
   readonly image: string | null
   readonly network: 'off' | 'on' | null
   readonly rootfs: 'read-only' | 'writable'
+  readonly home: 'persistent' | 'ephemeral'
   /** What of the host its workspace is; `source` is `null` for the session's own directory. */
   readonly workspaceMount: { readonly source: string | null; readonly mode: 'rw' | 'ro' | 'none'; readonly target: string }
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly mode: 'rw' | 'ro' }[]

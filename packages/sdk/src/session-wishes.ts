@@ -25,6 +25,8 @@ export interface SandboxWish {
   readonly image?: string | undefined
   readonly network?: 'off' | 'on' | undefined
   readonly rootfs?: 'read-only' | 'writable' | undefined
+  /** What `/home/user` is: on disk and kept with the session (`persistent`, unless given), or in memory and empty in every new sandbox. */
+  readonly home?: 'persistent' | 'ephemeral' | undefined
   readonly workspace?: WorkspaceWish | undefined
   /** Further directories of the host. */
   readonly mounts?: readonly MountWish[] | undefined
@@ -53,7 +55,7 @@ export interface LimitsWish {
   readonly pids?: number | null | undefined
   readonly tmpBytes?: number | undefined
   readonly openFiles?: number | undefined
-  /** Of all files in the workspace; `null` for no bound. */
+  /** Of all files in the workspace and the home; `null` for no bound. */
   readonly workspaceBytes?: number | null | undefined
 }
 
@@ -91,9 +93,9 @@ export function sessionBody(wish: SessionWish): CreateSessionBodyInput {
   }
 }
 
-export function sandboxFields({ profile, pipeline, image, network, rootfs, workspace, mounts, limits }: SandboxWish) {
+export function sandboxFields({ profile, pipeline, image, network, rootfs, home, workspace, mounts, limits }: SandboxWish) {
   return {
-    ...snake({ profile, pipeline, image, network, rootfs, workspace }),
+    ...snake({ profile, pipeline, image, network, rootfs, home, workspace }),
     ...(mounts === undefined ? {} : { mounts: [...mounts] }),
     ...(limits === undefined ? {} : { limits: snake(limits) }),
   }

@@ -89,6 +89,8 @@ export interface Session extends AsyncDisposable {
   cancel(options?: CallOptions): Promise<SessionRecord>
   /** Ends it after its work. */
   release(options?: ReleaseOptions): Promise<SessionRecord>
+  /** Gives up its sandbox and empties its home; the workspace stays. `ifBusy: 'kill'` ends what runs first, otherwise that is refused. */
+  resetHome(options?: CallOptions & { readonly ifBusy?: 'fail' | 'kill' | undefined }): Promise<SessionRecord>
   /** An operator keeps it from working and from idling out. */
   hold(options?: CallOptions & { readonly reason?: string | undefined }): Promise<SessionRecord>
   unhold(options?: CallOptions): Promise<SessionRecord>
@@ -163,6 +165,7 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
       transport.json<Killed>({ method: 'POST', path: `${path}/cancel-work`, json: snake({ graceMs, processes }), ...callOf(options) }),
     cancel: (options = {}) => post('cancel', options),
     release,
+    resetHome: ({ ifBusy, ...options } = {}) => post('home/reset', options, snake({ ifBusy })),
     hold: ({ reason, ...options } = {}) => post('hold', options, snake({ reason })),
     unhold: (options = {}) => post('unhold', options),
     transfer: ({ owner, ownerGroup, ifVersion = record.version, ...options }) =>

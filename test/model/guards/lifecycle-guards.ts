@@ -78,7 +78,7 @@ export const LIFECYCLE_GUARDS: readonly Guard[] = [
     [`cleanup, running: 0, sandboxId: null`, `cleanup, sandboxId: null`],
   ]),
   ...guardsOf(COMPUTE, 'model', [
-    [`notice: suspendReason === null ? null : noticeOf(suspendReason, workspace)`, `notice: null`],
+    [`notice: suspendReason === null ? null : noticeOf(suspendReason, workspace, session.wish.home ?? 'ephemeral')`, `notice: null`],
     [`if (session.pendingReason === 'create') return beginClosing`, `if (true) return beginClosing`],
     [`if (session.pendingReason === 'create') return beginClosing`, `if (false) return beginClosing`],
     [`suspendedAt: session.suspendedAt ?? now, failure }`, `suspendedAt: now, failure }`],

@@ -20,6 +20,7 @@ interface SettingFlags {
   readonly image?: string
   readonly network?: 'on' | 'off'
   readonly rootfs?: 'read-only' | 'writable'
+  readonly home?: 'persistent' | 'ephemeral'
   readonly workspace?: 'rw' | 'ro' | 'none'
   readonly memory?: OrNone
   readonly cpus?: OrNone
@@ -90,6 +91,7 @@ function withSettings(command: Command): Command {
     .option('--image <name>', 'image of the container backends')
     .addOption(new Option('--network <on|off>', 'network of the sandbox').choices(['on', 'off']))
     .addOption(new Option('--rootfs <kind>', 'whether the root can be written').choices(['read-only', 'writable']))
+    .addOption(new Option('--home <kind>', 'whether /home/user is kept with the session').choices(['persistent', 'ephemeral']))
     .addOption(new Option('--workspace <mode>', 'mode of the workspace').choices(['rw', 'ro', 'none']))
     .option('--memory <size>', 'memory, such as 512m or 2g, or none', byteSizeOrNone)
     .option('--cpus <number>', 'processors, such as 0.5, or none', decimalOrNone)
@@ -101,11 +103,11 @@ function withSettings(command: Command): Command {
 }
 
 function settingsOf(flags: SettingFlags): ProfileSettings {
-  const { image, network, rootfs, workspace, memory, cpus, pids, workspaceSize, timeout, maxTimeout, lock } = flags
+  const { image, network, rootfs, home, workspace, memory, cpus, pids, workspaceSize, timeout, maxTimeout, lock } = flags
   if (workspaceSize === 'none') throw wrongUse('--workspace-size takes a size; leave it out for the server’s')
   const limits = { memoryBytes: orNull(memory), cpus: orNull(cpus), pids: orNull(pids), workspaceBytes: workspaceSize }
   return {
-    ...{ image, network, rootfs, workspaceMode: workspace, locked: lock },
+    ...{ image, network, rootfs, home, workspaceMode: workspace, locked: lock },
     ...(Object.values(limits).some((limit) => limit !== undefined) ? { limits } : {}),
     ...{
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,
@@ -124,6 +126,7 @@ function columns({ default: usual }: Profiles): readonly Column<Profile>[] {
     { title: 'SOURCE', of: ({ source }) => source },
     { title: 'NETWORK', of: ({ network }) => network },
     { title: 'ROOT', of: ({ rootfs }) => rootfs },
+    { title: 'HOME', of: ({ home }) => home },
     { title: 'WORKSPACE', of: ({ workspaceMode }) => workspaceMode },
     { title: 'CPUS', of: ({ limits }) => limitWords(limits.cpus) },
     { title: 'MEMORY', of: ({ limits }) => sizeOr(limits.memoryBytes, 'none') },
@@ -140,7 +143,7 @@ function columns({ default: usual }: Profiles): readonly Column<Profile>[] {
 }
 
 function rows(profile: Profile) {
-  const { name, source, readOnly, version, image, network, rootfs, workspaceMode, limits, locked, reason } = profile
+  const { name, source, readOnly, version, image, network, rootfs, home, workspaceMode, limits, locked, reason } = profile
   return [
     ['name', name],
     ['source', readOnly ? `${source} (read-only)` : source],
@@ -148,6 +151,7 @@ function rows(profile: Profile) {
     ['image', image ?? 'the server’s'],
     ['network', network],
     ['root', rootfs],
+    ['home', home],
     ['workspace', workspaceMode],
     ['cpus', limitWords(limits.cpus)],
     ['memory', sizeOr(limits.memoryBytes, 'none')],

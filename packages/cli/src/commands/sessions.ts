@@ -36,6 +36,7 @@ export function addSessions(program: Command): void {
   addPlain(sessions, 'resume', 'ask for a sandbox again', (session) => session.resume())
   addPlain(sessions, 'cancel', 'end it now and kill what runs', (session) => session.cancel())
   addPlain(sessions, 'unhold', 'let it go that an operator held', (session) => session.unhold())
+  addResetHome(sessions)
   addHold(sessions)
   addCancelWork(sessions)
   addTransfer(sessions)
@@ -216,6 +217,20 @@ Examples:
       for await (const { id } of holdfast.sessions.list({ state: OPEN_STATES, labels }))
         released.push(await (await holdfast.sessions.get(id)).release(how))
       await printList(released, { columns: sessionColumns(Date.now()), idOf }, flags)
+    })
+}
+
+function addResetHome(sessions: Command): void {
+  onSession(
+    sessions,
+    'reset-home',
+    'give up its sandbox and empty its home; the workspace stays',
+    `\nExamples:\n  holdfast sessions reset-home my-task\n  holdfast sessions reset-home my-task --kill`,
+  )
+    .option('--kill', 'end what runs first; without it a busy session is refused')
+    .action(async (argument: string | undefined, flags: Flags & { readonly kill?: true }) => {
+      const session = await opened(argument, flags)
+      await printSession(await session.resetHome({ ifBusy: flags.kill === true ? 'kill' : 'fail' }), flags)
     })
 }
 

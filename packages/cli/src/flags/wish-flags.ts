@@ -12,6 +12,7 @@ export interface SandboxWishFlags {
   readonly pipeline?: string
   readonly image?: string
   readonly network?: 'on' | 'off'
+  readonly home?: 'persistent' | 'ephemeral'
   readonly memory?: OrNone
   readonly cpus?: OrNone
   readonly pids?: OrNone
@@ -32,16 +33,17 @@ export function withSandboxWish(command: Command): Command {
     .option('--pipeline <name>', 'a configured pipeline: its scope, profile and skills, where none are named')
     .option('--image <name>', 'image of the container backends')
     .addOption(new Option('--network <on|off>', 'network of the sandbox').choices(['on', 'off']))
+    .addOption(new Option('--home <kind>', 'whether /home/user is kept with the session').choices(['persistent', 'ephemeral']))
     .option('--memory <size>', 'memory, such as 512m or 2g, or none', byteSizeOrNone)
     .option('--cpus <number>', 'processors, such as 0.5, or none', decimalOrNone)
     .option('--pids <number>', 'processes, or none', wholeNumberOrNone)
 }
 
 /** Only what was given, since a session that exists refuses what it is not. */
-export function sandboxWish({ profile, pipeline, image, network, memory, cpus, pids }: SandboxWishFlags): SandboxWish {
+export function sandboxWish({ profile, pipeline, image, network, home, memory, cpus, pids }: SandboxWishFlags): SandboxWish {
   const hasLimits = memory !== undefined || cpus !== undefined || pids !== undefined
   const limits = hasLimits ? { limits: { memoryBytes: orNull(memory), cpus: orNull(cpus), pids: orNull(pids) } } : {}
-  return { profile, pipeline, image, network, ...limits }
+  return { profile, pipeline, image, network, home, ...limits }
 }
 
 export function withTimes(command: Command): Command {

@@ -48,6 +48,7 @@ export function sessionRows(record: SessionRecord, now: number): readonly (reado
     ['pipeline', record.pipeline],
     ['image', record.image],
     ['network', record.network],
+    ['home', record.home === 'ephemeral' ? 'ephemeral' : null],
     ['root', record.rootfs === 'writable' ? 'writable' : null],
     ['workspace', workspaceWords(record)],
     ['mounts', record.mounts.map(({ source, target, mode }) => `${source} at ${target} (${mode})`).join(', ') || null],

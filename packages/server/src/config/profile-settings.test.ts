@@ -27,6 +27,7 @@ profiles:
     image: alpine
     network: off
     rootfs: writable
+    home: ephemeral
     workspace: ro
     limits: { cpus: 0.5, memory: 256m, pids: none, workspace: 100m }
     timeout_seconds: 10
@@ -35,7 +36,7 @@ profiles:
 `)
   expect(profiles).toEqual([
     {
-      ...{ name: 'careful', image: 'alpine', network: 'off', rootfs: 'writable', workspaceMode: 'ro' },
+      ...{ name: 'careful', image: 'alpine', network: 'off', rootfs: 'writable', home: 'ephemeral', workspaceMode: 'ro' },
       ...{ cpus: 0.5, memoryBytes: 256 * 2 ** 20, pids: null, workspaceBytes: 100 * 2 ** 20, timeoutMs: 10_000, maxTimeoutMs: 20_000 },
       locked: ['network', 'workspace.mode', 'limits.memory_bytes'],
     },
@@ -45,7 +46,16 @@ profiles:
 test('what a profile leaves out is what the settings say', () => {
   const { profiles } = load('profiles: { plain: {}, long: { timeout_seconds: 600 } }\nnetwork: on\nlimits: { cpus: none, memory: 1g }')
   const plain = {
-    ...{ image: null, network: 'on', rootfs: 'read-only', workspaceMode: 'rw', cpus: null, memoryBytes: 2 ** 30, pids: 128 },
+    ...{
+      image: null,
+      network: 'on',
+      rootfs: 'read-only',
+      home: 'persistent',
+      workspaceMode: 'rw',
+      cpus: null,
+      memoryBytes: 2 ** 30,
+      pids: 128,
+    },
     ...{ workspaceBytes: null, locked: [] },
   }
   expect(profiles).toEqual([
@@ -73,6 +83,7 @@ test.each([
   ['profiles: { careful: { limits: { disk: 1 } } }', 'profiles.careful.limits.disk: is not a known field'],
   ['profiles: { careful: { netwrok: on } }', 'profiles.careful.netwrok: is not a known field'],
   ['profiles: { careful: { network: maybe } }', 'profiles.careful.network: must be "off" or "on"'],
+  ['profiles: { careful: { home: kept } }', 'profiles.careful.home: must be persistent or ephemeral'],
   ['profiles: { careful: { rootfs: ro } }', 'profiles.careful.rootfs: must be read-only or writable'],
   ['profiles: { careful: { locked: [netwrok] } }', 'profiles.careful.locked.0: must be one of image, network'],
   [

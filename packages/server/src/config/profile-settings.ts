@@ -4,6 +4,7 @@
  * Strict: a key that nobody reads is a mistake, and every complaint names the profile and its field.
  */
 import {
+  HOME_KINDS,
   LOCKABLE_FIELDS,
   MAXIMUM_TIMEOUT_MS,
   MemoryBytes,
@@ -37,6 +38,7 @@ const ProfileSetting = z
       image: text('must be an image name').max(255, { error: 'must be at most 255 characters' }).optional(),
       network: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }).optional(),
       rootfs: z.enum(ROOT_KINDS, { error: 'must be read-only or writable' }).optional(),
+      home: z.enum(HOME_KINDS, { error: 'must be persistent or ephemeral' }).optional(),
       /** The mode of the workspace. */
       workspace: z.enum(WORKSPACE_MODES, { error: 'must be rw, ro or none' }).optional(),
       limits: z
@@ -100,6 +102,7 @@ export function configuredProfiles(
     image: setting.image ?? null,
     network: setting.network ?? usual.network,
     rootfs: setting.rootfs ?? 'read-only',
+    home: setting.home ?? 'persistent',
     workspaceMode: setting.workspace ?? 'rw',
     cpus: limits.cpus === undefined ? usual.limits.cpus : limits.cpus,
     memoryBytes: limits.memory === undefined ? usual.limits.memoryBytes : limits.memory,

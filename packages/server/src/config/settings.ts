@@ -207,8 +207,8 @@ export const SETTINGS = {
   },
   'limits.workspace': {
     schema: orNone(size.pipe(WorkspaceBytes), 'must be a size such as 512m, 1g or 1048576'),
-    fallback: 'none',
-    help: 'What the workspace of a session may hold, or none.',
+    fallback: 10 * 1024 ** 3,
+    help: 'What the workspace and the home of a session may hold together, or none.',
   },
   'limits.workspace_entries': {
     schema: count,

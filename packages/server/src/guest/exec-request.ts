@@ -13,14 +13,19 @@ const MAX_ARGUMENT_BYTES = 131_072
 const MAX_ARGUMENTS_AND_ENVIRONMENT_BYTES = 1_000_000
 const DEFAULT_CWD = '/workspace'
 
-const DEFAULT_ENVIRONMENT: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: '/home/user',
-  USER: 'user',
-  LOGNAME: 'user',
+const DEFAULT_HOME = '/home/user'
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+const COMMON_ENVIRONMENT: Readonly<Record<string, string>> = {
   LANG: 'C.UTF-8',
+  // Debian's Python refuses `pip install` otherwise; nothing of the system can be broken, commands cannot write there.
+  PIP_BREAK_SYSTEM_PACKAGES: '1',
+  // Otherwise npm looks for it below the prefix, and loses a registry or certificate that the system's administrator configured.
+  npm_config_globalconfig: '/etc/npmrc',
 }
-const TERMINAL_ENVIRONMENT: Readonly<Record<string, string>> = { ...DEFAULT_ENVIRONMENT, TERM: 'xterm-256color' }
+const DEFAULT_ENVIRONMENT = { ...homeEnvironment(DEFAULT_HOME), USER: 'user', LOGNAME: 'user', ...COMMON_ENVIRONMENT }
+const TERMINAL = { TERM: 'xterm-256color' }
+const TERMINAL_ENVIRONMENT = { ...DEFAULT_ENVIRONMENT, ...TERMINAL }
 
 /** Below the home, so that it is as private; its maker makes it with the home. */
 export const PRIVATE_TMP = '.tmp'
@@ -57,15 +62,24 @@ export function execFields(request: ExecRequest, windowBytes: number): Field[] {
 }
 
 function defaultEnvironment({ uid, home, pty }: ExecRequest): Readonly<Record<string, string>> {
-  const usual = pty ? TERMINAL_ENVIRONMENT : DEFAULT_ENVIRONMENT
   if (home !== undefined) requireAbsolute('home', home)
   if (uid === undefined) {
     if (home !== undefined) throw invalid('home is for an execution with a uid of its own')
-    return usual
+    return pty ? TERMINAL_ENVIRONMENT : DEFAULT_ENVIRONMENT
   }
   // No passwd file names it, so neither do we.
   const name = `u${uid}`
-  return { ...usual, HOME: home ?? '/', USER: name, LOGNAME: name, ...(home === undefined ? {} : { TMPDIR: `${home}/${PRIVATE_TMP}` }) }
+  const place = home === undefined ? { HOME: '/', PATH: SYSTEM_PATH } : { ...homeEnvironment(home), TMPDIR: `${home}/${PRIVATE_TMP}` }
+  return { ...place, USER: name, LOGNAME: name, ...COMMON_ENVIRONMENT, ...(pty ? TERMINAL : {}) }
+}
+
+/**
+ * Where programs are installed to and found: pip, npm and uv put them into `~/.local/bin`, cargo and go into directories of their own. Not
+ * PIP_PREFIX, PYTHONPATH or VIRTUAL_ENV: they break virtual environments.
+ */
+function homeEnvironment(home: string): Readonly<Record<string, string>> {
+  const local = `${home}/.local`
+  return { PATH: `${local}/bin:${SYSTEM_PATH}:${home}/.cargo/bin:${home}/go/bin`, HOME: home, npm_config_prefix: local }
 }
 
 /** Adds ARGV and returns what it takes in the program's memory. */

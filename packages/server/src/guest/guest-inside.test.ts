@@ -131,8 +131,11 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
         'HOME=/home/user',
         'LANG=C.UTF-8',
         'LOGNAME=user',
-        'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+        'PATH=/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/home/user/.cargo/bin:/home/user/go/bin',
+        'PIP_BREAK_SYSTEM_PACKAGES=1',
         'USER=someone',
+        'npm_config_globalconfig=/etc/npmrc',
+        'npm_config_prefix=/home/user/.local',
       ])
     })
 

@@ -8,8 +8,8 @@ import { HoldfastError } from '@holdfast/protocol'
 import type { Mount } from '../sandboxes/spec.ts'
 
 const ALLOWED_ROOTS = ['/workspace', '/mnt', '/opt', '/srv', '/data', '/home/user']
-/** Its content is the session's; a mount may lie inside another only here. */
-const NESTING_ROOT = '/workspace'
+/** Their content is the session's; a mount may lie inside another only here. */
+const NESTING_ROOTS = ['/workspace', '/home/user']
 const MAX_TARGET_BYTES = 1024
 
 /** The mounts sorted parents first. Throws `mount_refused`. */
@@ -36,10 +36,10 @@ function checkTarget(target: string): void {
 
 function checkPair(earlier: string, later: string): void {
   if (earlier === later) throw new HoldfastError('mount_refused', `two mounts have the same target '${later}'`, { target: later })
-  if (isWithin(later, earlier) && !isWithin(earlier, NESTING_ROOT)) {
+  if (isWithin(later, earlier) && !NESTING_ROOTS.some((root) => isWithin(earlier, root))) {
     throw new HoldfastError(
       'mount_refused',
-      `the mount at '${later}' would hide a part of the one at '${earlier}'; only ${NESTING_ROOT} may hold other mounts`,
+      `the mount at '${later}' would hide a part of the one at '${earlier}'; only ${NESTING_ROOTS.join(' and ')} may hold other mounts`,
       { target: later },
     )
   }

@@ -11,6 +11,7 @@ const VALUES: Readonly<Record<LockableField, (wish: SandboxWish) => string | num
   image: ({ image }) => image,
   network: ({ network }) => network,
   rootfs: ({ rootfs }) => rootfs,
+  home: ({ home }) => home,
   'workspace.mode': ({ workspace }) => workspace?.mode,
   'limits.cpus': ({ limits }) => limits?.cpus,
   'limits.memory_bytes': ({ limits }) => limits?.memory_bytes,

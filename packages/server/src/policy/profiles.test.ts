@@ -10,13 +10,13 @@ const customOf = (changes: Partial<Profile>): Profile => ({ ...profiles.get('def
 
 test.each([
   ['default', 'off', 'rw', 1, 512, 128, 'read-only', 120, []],
-  ['offline_readonly', 'off', 'ro', 0.5, 256, 64, 'read-only', 60, ['network', 'workspace.mode', 'rootfs']],
+  ['offline_readonly', 'off', 'ro', 0.5, 256, 64, 'read-only', 60, ['network', 'workspace.mode', 'rootfs', 'home']],
   ['network_basic', 'on', 'rw', 1, 512, 128, 'read-only', 120, []],
   ['network_extended', 'on', 'rw', 2, 1024, 256, 'writable', 300, []],
 ])('%s is built in with its values', (name, network, workspaceMode, cpus, mebibytes, pids, rootfs, maxSeconds, locked) => {
   expect(profiles.get(name)).toEqual({
     ...{ name, image: null, network, workspaceMode, cpus, memoryBytes: mebibytes * MEBIBYTE, pids, rootfs, workspaceBytes: null, locked },
-    ...{ timeoutMs: 30_000, maxTimeoutMs: maxSeconds * 1000 },
+    ...{ timeoutMs: 30_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
   })
 })
 
@@ -38,12 +38,18 @@ test('without a profile a wish stays as it is', () => {
 
 test('a profile fills what is absent, and a value of the caller’s stays', () => {
   expect(profiles.apply('network_extended', {})).toEqual({
-    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', workspace: { mode: 'rw' } },
+    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', home: 'persistent', workspace: { mode: 'rw' } },
     limits: { cpus: 2, memory_bytes: 1024 * MEBIBYTE, pids: 256 },
   })
-  const wish = { network: 'off', rootfs: 'read-only', workspace: { source: '/a', mode: 'ro' }, limits: { cpus: null, pids: 9 } } as const
+  const wish = {
+    network: 'off',
+    rootfs: 'read-only',
+    home: 'ephemeral',
+    workspace: { source: '/a', mode: 'ro' },
+    limits: { cpus: null, pids: 9 },
+  } as const
   expect(profiles.apply('network_extended', wish)).toEqual({
-    ...{ profile: 'network_extended', network: 'off', rootfs: 'read-only', workspace: { source: '/a', mode: 'ro' } },
+    ...{ profile: 'network_extended', network: 'off', rootfs: 'read-only', home: 'ephemeral', workspace: { source: '/a', mode: 'ro' } },
     limits: { cpus: null, memory_bytes: 1024 * MEBIBYTE, pids: 9 },
   })
   expect(profiles.apply('default', { limits: { cpus: undefined } }).limits).toMatchObject({ cpus: 1 })
@@ -55,13 +61,13 @@ test('the usual profile is that of wishes that name none', () => {
 })
 
 test('a locked field refuses another value, naming both, and takes its own', () => {
-  const wish = { network: 'on', rootfs: 'writable', workspace: { mode: 'rw' } } as const
+  const wish = { network: 'on', rootfs: 'writable', home: 'persistent', workspace: { mode: 'rw' } } as const
   expect(() => profiles.apply('offline_readonly', wish)).toThrow(
     expect.objectContaining({
       code: 'profile_locked',
       message:
-        "the profile 'offline_readonly' does not allow another value of network (on; it is off), workspace.mode (rw; it is ro), rootfs (writable; it is read-only)",
-      details: { profile: 'offline_readonly', fields: ['network', 'workspace.mode', 'rootfs'] },
+        "the profile 'offline_readonly' does not allow another value of network (on; it is off), workspace.mode (rw; it is ro), rootfs (writable; it is read-only), home (persistent; it is ephemeral)",
+      details: { profile: 'offline_readonly', fields: ['network', 'workspace.mode', 'rootfs', 'home'] },
     }),
   )
   const same = { network: 'off', rootfs: 'read-only', workspace: { mode: 'ro' }, limits: { pids: 9 } } as const

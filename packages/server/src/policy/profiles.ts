@@ -7,7 +7,7 @@
  * replaced in silence. An image is the caller's, else the operator's setting `image`, else the profile's.
  */
 import { HoldfastError } from '@holdfast/protocol'
-import type { LockableField, RootKind, SandboxWish, WorkspaceMode } from '@holdfast/protocol'
+import type { HomeKind, LockableField, RootKind, SandboxWish, WorkspaceMode } from '@holdfast/protocol'
 import type { CompleteWish } from '../store/tables/sessions.ts'
 import { checkLocks } from './profile-locks.ts'
 
@@ -17,6 +17,7 @@ export interface Profile {
   readonly image: string | null
   readonly network: 'off' | 'on'
   readonly rootfs: RootKind
+  readonly home: HomeKind
   readonly workspaceMode: WorkspaceMode
   readonly cpus: number | null
   readonly memoryBytes: number | null
@@ -63,6 +64,7 @@ export const DEFAULT: Profile = {
   image: null,
   network: 'off',
   rootfs: 'read-only',
+  home: 'persistent',
   workspaceMode: 'rw',
   cpus: 1,
   memoryBytes: 512 * MEBIBYTE,
@@ -79,8 +81,9 @@ export const BUILT_IN_PROFILES: readonly Profile[] = [
     ...DEFAULT,
     name: 'offline_readonly',
     workspaceMode: 'ro',
+    home: 'ephemeral',
     ...{ cpus: 0.5, memoryBytes: 256 * MEBIBYTE, pids: 64, maxTimeoutMs: 60_000 },
-    locked: ['network', 'workspace.mode', 'rootfs'],
+    locked: ['network', 'workspace.mode', 'rootfs', 'home'],
   },
   { ...DEFAULT, name: 'network_basic', network: 'on' },
   {
@@ -140,6 +143,7 @@ function fill(profile: Profile, wish: SandboxWish): SandboxWish {
     ...(image === undefined ? {} : { image }),
     network: wish.network ?? profile.network,
     rootfs: wish.rootfs ?? profile.rootfs,
+    home: wish.home ?? profile.home,
     workspace: { ...wish.workspace, mode: wish.workspace?.mode ?? profile.workspaceMode },
     limits: {
       ...{ cpus, memory_bytes: memoryBytes, pids },

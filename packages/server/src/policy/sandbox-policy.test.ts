@@ -34,11 +34,17 @@ test('a writable root is given to those who ask for it', () => {
 
 test('a wish is completed with every default, and keeps what it says', () => {
   const complete = {
-    ...{ image: 'python:3.11-slim', network: 'off', rootfs: 'read-only', workspace: { mode: 'rw' } },
+    ...{ image: 'python:3.11-slim', network: 'off', rootfs: 'read-only', home: 'persistent', workspace: { mode: 'rw' } },
     limits: { cpus: 1, memory_bytes: 2 ** 29, pids: 128, tmp_bytes: 2 ** 26, open_files: 1024 },
   }
   expect(policyOf(true).complete({})).toEqual(complete)
-  const wish = { profile: 'p', pipeline: 'l', rootfs: 'writable', workspace: { source: '/a', mode: 'ro', target: '/mnt/a' } } as const
+  const wish = {
+    profile: 'p',
+    pipeline: 'l',
+    rootfs: 'writable',
+    home: 'ephemeral',
+    workspace: { source: '/a', mode: 'ro', target: '/mnt/a' },
+  } as const
   const mounts = [{ source: '/b', target: '/mnt/b', mode: 'ro' }] as const
   expect(policyOf(true).complete({ ...wish, mounts, max_timeout_ms: 5 })).toEqual({ ...complete, ...wish, mounts, max_timeout_ms: 5 })
 })

@@ -49,7 +49,7 @@ export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
       return {
         ...wish,
         ...(image === null ? {} : { image }),
-        ...{ network, rootfs },
+        ...{ network, rootfs, home: wish.home ?? 'persistent' },
         workspace: { ...wish.workspace, mode: wish.workspace?.mode ?? 'rw' },
         limits: {
           ...{ cpus, memory_bytes: memoryBytes, pids, tmp_bytes: tmpBytes, open_files: openFiles },

@@ -7,9 +7,10 @@
  */
 import { realpath, stat } from 'node:fs/promises'
 import { normalize } from 'node:path'
-import { DEFAULT_WORKSPACE, HoldfastError } from '@holdfast/protocol'
+import { DEFAULT_WORKSPACE, HOME, HoldfastError } from '@holdfast/protocol'
 import type { MountWish, SandboxWish } from '@holdfast/protocol'
 import type { Mount, SandboxUser } from '../sandboxes/spec.ts'
+import { hasOwnHome } from '../sessions/habitats.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { DefaultWorkspace } from './default-workspace.ts'
 import { checkTargets } from './mount-targets.ts'
@@ -84,6 +85,11 @@ export async function ownWorkspace(wish: SandboxWish, directory: string): Promis
   const { source, mode, target = DEFAULT_WORKSPACE } = wish.workspace ?? {}
   if (isSourceShown(wish) && target === DEFAULT_WORKSPACE) return []
   return [await serverMount(directory, DEFAULT_WORKSPACE, source === undefined && mode === 'ro' ? 'ro' : 'rw')]
+}
+
+/** The session's own home, unless it asked for none or another directory is in its place. */
+export async function ownHome(wish: SandboxWish, directory: string): Promise<readonly Mount[]> {
+  return hasOwnHome(wish) ? [await serverMount(directory, HOME, 'rw')] : []
 }
 
 /** Whether it shows anything of the host beside the session's own directory. */

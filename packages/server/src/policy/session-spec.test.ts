@@ -47,14 +47,14 @@ function specsOf({ workspace = null, capabilities = {}, mayRaiseLimits = true }:
 test('without a profile a wish is completed with the server’s values, and commands have no bound', async () => {
   const wish = await specsOf().complete({}, alone)
   expect(wish).toEqual({
-    ...{ network: 'off', rootfs: 'read-only', workspace: { mode: 'rw' } },
+    ...{ network: 'off', rootfs: 'read-only', home: 'persistent', workspace: { mode: 'rw' } },
     limits: { cpus: 1, memory_bytes: 2 ** 29, pids: 128, tmp_bytes: 2 ** 26, open_files: 1024 },
   })
 })
 
 test('a profile is recorded with its times, and the rest is the server’s', async () => {
   expect(await specsOf().complete({ profile: 'network_extended' }, alone)).toEqual({
-    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', workspace: { mode: 'rw' } },
+    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', home: 'persistent', workspace: { mode: 'rw' } },
     ...{ timeout_ms: 30_000, max_timeout_ms: 300_000 },
     limits: { cpus: 2, memory_bytes: 2 ** 30, pids: 256, tmp_bytes: 2 ** 26, open_files: 1024 },
   })
@@ -87,6 +87,7 @@ test('what is wished of the host is looked at before anything is made', async ()
 test.each([
   [{ workspace: { source: '/a' } }, 'a directory of the host would be one that all of them share'],
   [{ mounts: [{ source: '/a', target: '/mnt/a', mode: 'ro' }] }, 'a directory of the host would be one that all of them share'],
+  [{ home: 'ephemeral' }, 'their homes are directories on disk'],
   [{ rootfs: 'writable' }, 'a writable root is a place that all of them share'],
   [{ profile: 'offline_readonly' }, 'their workspaces are writable'],
 ] as const)('%j is refused to sessions that share a sandbox', async (wish, why) => {

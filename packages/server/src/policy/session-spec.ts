@@ -18,7 +18,7 @@ import type { SandboxPolicy } from './sandbox-policy.ts'
 import { withSkillView } from './skill-mount.ts'
 import type { TenantPipelines } from './tenant-pipelines.ts'
 import type { TenantProfiles } from './tenant-profiles.ts'
-import { ownWorkspace, showsHost } from './session-mounts.ts'
+import { ownHome, ownWorkspace, showsHost } from './session-mounts.ts'
 import type { MountOwner, SessionMounts } from './session-mounts.ts'
 
 /** Where processes are not limited. */
@@ -56,8 +56,8 @@ export function sessionSpecs(needs: SessionSpecsNeeds): SessionSpecs {
     return { ...wish, workspace: { ...workspace, source: defaultWorkspace.of(tenantId) } }
   }
 
-  async function shownMounts(wish: CompleteWish, whose: MountOwner, { workspace, skills }: Extract<Shown, { workspace: string }>) {
-    const own = await ownWorkspace(wish, workspace)
+  async function shownMounts(wish: CompleteWish, whose: MountOwner, { workspace, home, skills }: Extract<Shown, { workspace: string }>) {
+    const own = [...(await ownHome(wish, home)), ...(await ownWorkspace(wish, workspace))]
     return withSkillView(await mounts.of(wish, whose, own), skills, own)
   }
 
@@ -99,4 +99,5 @@ function checkPacked(wish: CompleteWish, { backend, capabilities }: ChosenBacken
   if (showsHost(wish)) refuse('a directory of the host would be one that all of them share')
   if (wish.rootfs === 'writable') refuse('a writable root is a place that all of them share')
   if (wish.workspace?.mode === 'ro') refuse('their workspaces are writable')
+  if (wish.home === 'ephemeral') refuse('their homes are directories on disk')
 }

@@ -171,6 +171,7 @@ function profileOf(name: string, settings: ProfileSettings, usual: TenantProfile
     image: settings.image ?? null,
     network: settings.network ?? usual.network,
     rootfs: settings.rootfs ?? DEFAULT.rootfs,
+    home: settings.home ?? DEFAULT.home,
     workspaceMode: settings.workspace_mode ?? DEFAULT.workspaceMode,
     cpus: limits.cpus === undefined ? usual.limits.cpus : limits.cpus,
     memoryBytes: limits.memory_bytes === undefined ? usual.limits.memoryBytes : limits.memory_bytes,

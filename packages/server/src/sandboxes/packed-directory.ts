@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { PRIVATE_TMP } from '../guest/exec-request.ts'
 import { removeTree } from '../home/remove-tree.ts'
-import { assertPlaceName } from './packing.ts'
+import { assertPlaceName, homeName } from './packing.ts'
 import type { SandboxSpec } from './spec.ts'
 
 const PASSABLE = 0o711
@@ -33,16 +33,17 @@ export async function makePackedSource(source: string): Promise<void> {
  * Made if need be; one that is there already is left as it is, also while its session runs. Throws `mount_refused` where
  * something else is in the way, or the place is another uid's: a session keeps its uid for life.
  */
-export async function makePackedPlace(source: string, sessionId: string, uid: number): Promise<void> {
+export async function makePackedPlace(source: string, sessionId: string, uid: number, homeGeneration = 0): Promise<void> {
   assertPlaceName(sessionId)
   const place = join(source, sessionId)
+  const home = join(place, homeName(homeGeneration))
   await makeDirectory(place, PASSABLE, 0)
   if ((await ownerOf(join(place, 'workspace'), uid)) === 'nobody') await makeDirectory(join(place, 'workspace'), PRIVATE, uid)
-  if ((await ownerOf(join(place, 'home'), uid)) === 'session') return
-  await makeDirectory(join(place, 'home'), PRIVATE, 0)
+  if ((await ownerOf(home, uid)) === 'session') return
+  await makeDirectory(home, PRIVATE, 0)
   // While the home is still root's: once it is the session's, a program could put a link there.
-  await makeDirectory(join(place, 'home', PRIVATE_TMP), PRIVATE, uid)
-  await chown(join(place, 'home'), uid, uid)
+  await makeDirectory(join(home, PRIVATE_TMP), PRIVATE, uid)
+  await chown(home, uid, uid)
 }
 
 /** Safe to repeat. Kill everything of its uid first: nothing here waits for a program that still writes. */

@@ -27,9 +27,14 @@ export interface PackedPaths {
   readonly workspace: string
 }
 
-export function packedPaths(sessionId: string): PackedPaths {
+export function packedPaths(sessionId: string, homeGeneration = 0): PackedPaths {
   const place = packedPlace(sessionId)
-  return { home: `${place}/home`, workspace: `${place}/workspace` }
+  return { home: `${place}/${homeName(homeGeneration)}`, workspace: `${place}/workspace` }
+}
+
+/** On the host and inside: a home that was reset is a new directory. */
+export function homeName(generation: number): string {
+  return generation === 0 ? 'home' : `home-${generation}`
 }
 
 /** Holds both of them. */

@@ -18,7 +18,7 @@ export interface Limits {
   readonly cpus: number | null
   readonly memoryBytes: number | null
   readonly pids: number | null
-  /** Each bounded writable tmpfs (`/tmp`, the home, and the workspace when it is not a mount). */
+  /** Each bounded writable tmpfs (`/tmp`, and the home and the workspace where they are not mounts). */
   readonly tmpBytes: number
   readonly openFiles: number
 }
@@ -47,7 +47,7 @@ export interface SandboxSpec {
   readonly image: string | null
   readonly network: 'off' | 'on'
   readonly rootfs: 'read-only' | 'writable'
-  /** No two targets equal or nested in a way that hides one, except below `/workspace`, parents first. */
+  /** No two targets equal or nested in a way that hides one, except below `/workspace` and `/home/user`, parents first. */
   readonly mounts: readonly Mount[]
   readonly limits: Limits
   /** Absent: one user, one `/workspace`. Present: no `/workspace`, no default user, and neighbours that see nothing of each other. */

@@ -32,12 +32,13 @@ type Shape = readonly (readonly [field: string, value: string | number | null | 
 const NO_SHAPE: ReadonlyMap<string, Shape[number][1]> = new Map()
 
 /** The pipeline is not among them: several may work in one conversation. */
-function namedOf({ profile, image, network, rootfs, workspace, mounts, limits }: SandboxWish): Shape {
+function namedOf({ profile, image, network, rootfs, home, workspace, mounts, limits }: SandboxWish): Shape {
   return [
     ['profile', profile],
     ['image', image],
     ['network', network],
     ['rootfs', rootfs],
+    ['home', home],
     ['workspace.source', workspace?.source],
     ['workspace.mode', workspace?.mode],
     ['workspace.target', workspace?.target],
@@ -48,9 +49,9 @@ function namedOf({ profile, image, network, rootfs, workspace, mounts, limits }:
 
 /** What is not recorded is what it was before it could be wished. */
 function shapeOf(wish: SandboxWish): Shape {
-  const { rootfs = 'read-only', workspace = {}, mounts = [] } = wish
+  const { rootfs = 'read-only', home = 'persistent', workspace = {}, mounts = [] } = wish
   const { mode = 'rw', target = DEFAULT_WORKSPACE } = workspace
-  return namedOf({ ...wish, rootfs, workspace: { ...workspace, mode, target }, mounts })
+  return namedOf({ ...wish, rootfs, home, workspace: { ...workspace, mode, target }, mounts })
 }
 
 /** In whatever order they are named; `null` for none at all. */

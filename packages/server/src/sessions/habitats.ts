@@ -8,8 +8,8 @@
  */
 import { access } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { DEFAULT_WORKSPACE } from '@holdfast/protocol'
-import type { WorkspaceVerdict } from '@holdfast/protocol'
+import { DEFAULT_WORKSPACE, HOME } from '@holdfast/protocol'
+import type { SandboxWish, WorkspaceVerdict } from '@holdfast/protocol'
 import type { BackendKind } from '../sandboxes/backend.ts'
 import { makePackedPlace, makePackedSource, removePackedPlace } from '../sandboxes/packed-directory.ts'
 import { packedPaths, packedPlace } from '../sandboxes/packing.ts'
@@ -28,14 +28,18 @@ export interface Habitat {
 }
 
 /** What of the session's files the sandbox shows: a workspace of its own with a view of skills, or places among others. */
-export type Shown = { readonly workspace: string; readonly skills: string } | { readonly packed: Omit<PackedUsers, 'pidsPerUid'> }
+export type Shown =
+  | { readonly workspace: string; readonly home: string; readonly skills: string }
+  | { readonly packed: Omit<PackedUsers, 'pidsPerUid'> }
 
 export interface Habitats {
   /** Makes the session's directories if they are not there, and says what they were found to be. */
   prepare(session: SessionRow, backend: BackendKind): Promise<Habitat>
   /** Where the session can write, on the host and inside: what its bound is about. Further mounts are not. */
   placesOf(session: SessionRow): readonly MeasuredPlace[]
-  /** Safe to repeat; the sandbox must be gone, or the session's processes in it. */
+  /** Removes what a reset of the home left. Safe to repeat; the sandbox must be gone, or the session's processes in it. */
+  removeOldHomes(session: SessionRow): Promise<void>
+  /** The same for everything of the session. */
   remove(session: SessionRow): Promise<void>
 }
 
@@ -72,7 +76,8 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
     await workspaces.setAsideIfStale(session.id, session.incarnation, join(source, session.id))
     const isMissing = session.pendingReason !== 'create' && !(await exists(join(source, session.id)))
     if (isMissing) await workspaces.noteLoss(session.id, session.incarnation)
-    await makePackedPlace(source, session.id, uid)
+    await workspaces.removeOldHomes(join(source, session.id), homeGenerationOf(session))
+    await makePackedPlace(source, session.id, uid, homeGenerationOf(session))
     await workspaces.noteServed(session.id, session.incarnation)
     const { first, count } = uidRangeOf(packKey)
     const spec = await withUsers(session, await specFor(session, { packed: { source, firstUid: first, count } }), backend)
@@ -82,23 +87,36 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
   return {
     async prepare(session, backend) {
       if (session.packKey !== null && session.packUid !== null) return preparePacked(session, backend, session.packKey, session.packUid)
-      const { files, verdict } = await workspaces.open(session.id, session.incarnation, session.pendingReason !== 'create')
+      const generation = homeGenerationOf(session)
+      const hadOne = session.pendingReason !== 'create'
+      const { files, home, verdict } = await workspaces.open(session.id, session.incarnation, hadOne, generation)
       const skills = await skillViews.place(session.id)
-      const spec = await withUsers(session, await specFor(session, { workspace: files, skills }), backend)
+      const spec = await withUsers(session, await specFor(session, { workspace: files, home, skills }), backend)
       const owner = spec.users === undefined ? sandboxUserOnHost() : { uid: spec.users.commands, gid: spec.users.commands }
-      await Promise.all([workspaces.give(session.id, owner), skillViews.give(session.id, owner)])
+      await Promise.all([workspaces.give(session.id, generation, owner), skillViews.give(session.id, owner)])
       // Nobody must fill what no sandbox shows.
       if (spec.mounts.every(({ source }) => source !== skills)) await skillViews.remove(session.id)
       else await workspaces.makePoint(session.id, posix.basename(SKILLS_TARGET), owner)
       return { spec, verdict }
     },
-    placesOf({ id, packKey, wish }) {
+    placesOf(session) {
+      const { id, packKey, wish } = session
       if (packKey !== null) return [{ directory: join(packsDirectory, packKey, id), inside: packedPlace(id) }]
       const { source, mode, target = DEFAULT_WORKSPACE } = wish.workspace ?? {}
       const own = { directory: workspaces.filesOf(id), inside: DEFAULT_WORKSPACE }
       const skills = { directory: skillViews.shownAt(id), inside: SKILLS_TARGET }
-      if (source === undefined || mode === 'none') return [own, skills]
-      return [...(target === DEFAULT_WORKSPACE ? [] : [own]), ...(mode === 'ro' ? [] : [{ directory: source, inside: target }]), skills]
+      const home = hasOwnHome(wish) ? [{ directory: workspaces.homeOf(id, homeGenerationOf(session)), inside: HOME }] : []
+      if (source === undefined || mode === 'none') return [own, ...home, skills]
+      return [
+        ...home,
+        ...(target === DEFAULT_WORKSPACE ? [] : [own]),
+        ...(mode === 'ro' ? [] : [{ directory: source, inside: target }]),
+        skills,
+      ]
+    },
+    removeOldHomes(session) {
+      const place = session.packKey === null ? workspaces.storageOf(session.id) : join(packsDirectory, session.packKey, session.id)
+      return workspaces.removeOldHomes(place, homeGenerationOf(session))
     },
     async remove(session) {
       if (session.packKey !== null) await removePackedPlace(join(packsDirectory, session.packKey), session.id)
@@ -109,8 +127,19 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
 }
 
 /** Who the session is inside, when it is not alone there. */
-export function inhabitantOf({ id, packUid }: SessionRow): Inhabitant | null {
-  return packUid === null ? null : { uid: packUid, ...packedPaths(id) }
+export function inhabitantOf(session: SessionRow): Inhabitant | null {
+  const { id, packUid } = session
+  return packUid === null ? null : { uid: packUid, ...packedPaths(id, homeGenerationOf(session)) }
+}
+
+/** Whether its home is on disk and its own: it did not ask for an ephemeral one, and no directory of the host is in its place. */
+export function hasOwnHome({ home, workspace, mounts = [] }: SandboxWish): boolean {
+  const isSourceThere = workspace?.source !== undefined && workspace.mode !== 'none' && workspace.target === HOME
+  return home !== 'ephemeral' && !isSourceThere && mounts.every(({ target }) => target !== HOME)
+}
+
+function homeGenerationOf({ wish }: Pick<SessionRow, 'wish'>): number {
+  return wish.home_generation ?? 0
 }
 
 async function exists(path: string): Promise<boolean> {

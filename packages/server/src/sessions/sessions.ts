@@ -289,18 +289,30 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     if (events.length > 0) kept.add(session.tenantId, 'events', events.length, clock())
     ports.follow(session)
     places.follow(before, session)
-    if (!isStopping) workspaceQuota.follow(session)
+    if (!isStopping) workspaceQuota.follow(session, before?.pendingReason === 'create')
     if (session.serverId !== serverId || isStopping) return
     const earlier = before?.sandboxId ?? null
     if (earlier !== null && earlier !== session.sandboxId) void reaper.reap(earlier)
     // At the latest when it is served again; now is when nobody needs it any more.
     if (earlier !== null && session.state === 'suspended')
       evict(session).catch((error: unknown) => log.warn('session-not-evicted', { session: session.id, error: errorText(error) }))
+    if (events.some(({ type }) => type === 'home.reset')) void removeOldHomes(earlier, session)
     if (session.state === 'closing') void cleanUp.run(session)
     if (session.state === 'pending' && before?.state !== 'pending')
       provisioning.ensure(session).catch((error: unknown) => log.warn('sandbox-not-made', { session: session.id, error: errorText(error) }))
     if (events.some(({ type }) => PROCESSES_MOVE.has(type))) keeper.look(session)
     if (session.deadlineAt !== null) sweep.expect(session.deadlineAt)
+  }
+
+  /** What fails is tried again when its next sandbox is made. */
+  async function removeOldHomes(earlier: string | null, session: SessionRow): Promise<void> {
+    try {
+      if (earlier !== null) await reaper.reap(earlier)
+      await evict(session)
+      await habitats.removeOldHomes(session)
+    } catch (error) {
+      log.warn('old-home-not-removed', { session: session.id, error: errorText(error) })
+    }
   }
 
   async function prepare(): Promise<void> {

@@ -18,7 +18,7 @@ import type { GettingNeeds } from './getting.ts'
 import { acceptTransfer, hold, refresh, rejectTransfer, relabel, requestTransfer, transfer, unhold } from './lifecycle/care.ts'
 import type { Labels, NewOwner, Refresh, Transfer } from './lifecycle/care.ts'
 import { beginClosing } from './lifecycle/closing.ts'
-import { suspend } from './lifecycle/compute.ts'
+import { resetHome, suspend } from './lifecycle/compute.ts'
 import { DRAIN_MS } from './lifecycle/due.ts'
 import { checkLive } from './lifecycle/refusals.ts'
 import { isLive } from './lifecycle/state.ts'
@@ -48,6 +48,8 @@ export interface Steering {
    * `session_unavailable` while the present one is being made.
    */
   remount(caller: Caller, id: string, mounts: SandboxWish['mounts']): Promise<SessionRow>
+  /** Ends the sandbox and empties the home; the workspace stays. Throws `session_busy` while something runs, unless it is to be killed. */
+  resetHome(caller: Caller, id: string, ifBusy: 'fail' | 'kill'): Promise<SessionRow>
   hold(caller: Caller, id: string, reason: string | null): Promise<SessionRow>
   unhold(caller: Caller, id: string): Promise<SessionRow>
   /** Gives it away at once where the caller may, otherwise asks its owner: `pendingTransfer` is set then. */
@@ -68,17 +70,18 @@ export interface SteeringNeeds {
 }
 
 export function createSteering({ reads, changes, readiness, cancelling, checkWish }: SteeringNeeds): Steering {
-  async function steer(caller: Caller, verb: SessionVerb, id: string, decide: Decide): Promise<SessionRow> {
+  async function steer(caller: Caller, verb: SessionVerb, id: string, decide: Decide, action = `session.${verb}`): Promise<SessionRow> {
     const session = await reads.open(caller, verb, id)
-    return changes.change(session, { actor: caller.actor, action: `session.${verb}` }, (row, transaction, now) => {
+    return changes.change(session, { actor: caller.actor, action }, (row, transaction, now) => {
       // Seen a moment ago; given to somebody else meanwhile, it is not this caller's any more.
       if (!caller.may(verb, row)) throw new HoldfastError('forbidden', `you may see this session, but not ${verb} it`, { verb })
       return decide(row, transaction, now)
     })
   }
 
-  const cancelWork: Steering['cancelWork'] = async (caller, id, options = {}) => {
-    const session = await reads.open(caller, 'cancel-work', id)
+  const cancelWork: Steering['cancelWork'] = async (caller, id, options = {}) => kill(await reads.open(caller, 'cancel-work', id), options)
+
+  async function kill(session: SessionRow, options: NonNullable<Parameters<Steering['cancelWork']>[2]>): Promise<Killed> {
     checkLive(session)
     const live = await readiness.reach(session)
     if (live === null) return { executions: 0, killed: 0, verified: true }
@@ -104,6 +107,11 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
         const { mounts: _earlier, ...wish } = session.wish
         return { session: { ...session, wish: mounts === undefined ? wish : { ...wish, mounts } }, events }
       })
+    },
+    async resetHome(caller, id, ifBusy) {
+      // Whoever may write files may remove them all; that the sandbox ends is part of it.
+      if (ifBusy === 'kill') await kill(await reads.open(caller, 'files', id), { processes: true, graceMs: 0 })
+      return steer(caller, 'files', id, (row, _, now) => resetHome(row, now), 'session.reset-home')
     },
     cancel: (caller, id) => steer(caller, 'cancel', id, (row, _, now) => beginClosing(row, { reason: 'cancel', detail: 'caller' }, now)),
     release: (caller, id, { ifBusy = 'wait', drainMs = DRAIN_MS, workspace } = {}) =>

@@ -1,12 +1,15 @@
 /**
- * Workspaces on disk: the files of a session. They belong to the session and outlive its sandbox.
+ * Workspaces and homes on disk: the files of a session. They belong to the session and outlive its sandbox.
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  *
- * `<workspaces>/<session id>/files` is mounted at `/workspace`. Named by the server's own id, never by a caller's text. Directories
- * without a session are never removed: a home may have been given another database.
+ * `<workspaces>/<session id>/files` is mounted at `/workspace`, `home` beside it at `/home/user`. Named by the server's own id, never by a
+ * caller's text. Directories without a session are never removed: the server may have been given another database.
+ *
+ * A reset of the home raises its generation in the session's row, and the generation is part of the directory's name: the next sandbox
+ * cannot show an old home, whatever crash happens, and an old one can be removed at any time after its sandbox is gone.
  */
-import { chown, mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, readdir, rename, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
@@ -14,37 +17,45 @@ import { hasErrorCode } from '../home/error-code.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
 import type { SandboxFiles } from '../home/sandbox-files.ts'
+import { homeName } from '../sandboxes/packing.ts'
 import { isServerRoot } from '../sandboxes/sandbox-user.ts'
 import type { SandboxUser } from '../sandboxes/spec.ts'
 
 export interface Workspace {
-  /** The host directory to mount. */
+  /** The host directories to mount. */
   readonly files: string
+  readonly home: string
   readonly verdict: WorkspaceVerdict
 }
 
 export interface Workspaces {
   /** The session's storage: removed with it, whatever lies in it. */
   storageOf(sessionId: string): string
-  /** The host directory to mount, there or not. */
+  /** The host directories to mount, there or not. */
   filesOf(sessionId: string): string
+  homeOf(sessionId: string, generation: number): string
   /** The kept one, or a new one; `lost` when there should have been one. The same incarnation is told the same again. */
-  open(sessionId: string, incarnation: number, hadOne: boolean): Promise<Workspace>
+  open(sessionId: string, incarnation: number, hadOne: boolean, homeGeneration: number): Promise<Workspace>
   /** Written down before the new one is made, so that no crash makes it pass for the old one. */
   noteLoss(sessionId: string, incarnation: number): Promise<void>
   isLossNoted(sessionId: string, incarnation: number): Promise<boolean>
   /** Moves files out of the way that were not the session's last ones: another server has served it since. Told as a loss. */
-  setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void>
+  setAsideIfStale(sessionId: string, incarnation: number, ...directories: readonly string[]): Promise<void>
   /** The files here are those of this incarnation from now on. */
   noteServed(sessionId: string, incarnation: number): Promise<void>
-  /** Its files belong to this user of the host from now on. No sandbox of the session may run. Safe to repeat, also after a crash. */
-  give(sessionId: string, user: SandboxUser): Promise<void>
+  /** Its files and its home belong to this user of the host from now on. No sandbox of the session may run. Safe to repeat, also after a crash. */
+  give(sessionId: string, homeGeneration: number, user: SandboxUser): Promise<void>
   /** After `give` to the same user: what a mount is to be made on, at the top of its files. No sandbox of the session may run. */
   makePoint(sessionId: string, name: string, user: SandboxUser): Promise<void>
+  /** Removes homes of earlier generations from a directory that holds some; no sandbox may show them. Safe to repeat. */
+  removeOldHomes(place: string, generation: number): Promise<void>
+  placeOf(sessionId: string): string
   /** Removes it, whatever a sandbox made of it. Safe to repeat. */
   remove(sessionId: string): Promise<void>
 }
 
+/** What `homeName` makes. */
+const HOME_NAME = /^home(?:-\d+)?$/
 const SESSION_ID = /^ses_[0-9a-z]{16}$/
 
 export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles): Workspaces {
@@ -53,6 +64,7 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
     return join(directory, sessionId)
   }
   const filesOf = (sessionId: string) => join(placeOf(sessionId), 'files')
+  const homeOf = (sessionId: string, generation: number) => join(placeOf(sessionId), homeName(generation))
   const lossNote = (sessionId: string, incarnation: number) => join(placeOf(sessionId), `lost-before-${incarnation}`)
 
   async function noteLoss(sessionId: string, incarnation: number): Promise<void> {
@@ -70,41 +82,71 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
   }
 
   /** Incarnations follow one another, so what served neither this one nor the one before is too old. */
-  async function setAsideIfStale(sessionId: string, incarnation: number, files: string): Promise<void> {
+  async function setAsideIfStale(sessionId: string, incarnation: number, ...directories: readonly string[]): Promise<void> {
     const served = Number((await readFile(servedNote(sessionId), 'utf8').catch(missing)) ?? 0)
     if (served === 0 || served >= incarnation - 1) return
     await noteLoss(sessionId, incarnation)
-    await rename(files, join(placeOf(sessionId), `before-${incarnation}-${randomId('old')}`)).catch(missing)
+    for (const directory of directories)
+      await rename(directory, join(placeOf(sessionId), `before-${incarnation}-${randomId('old')}`)).catch(missing)
+  }
+
+  /** By place: a second caller waits for the first instead of removing the same files. */
+  const removing = new Map<string, Promise<void>>()
+
+  async function removeOldHomes(place: string, generation: number): Promise<void> {
+    if (generation === 0) return
+    await removing.get(place)?.catch(() => undefined)
+    const removed = removeHomes(place, generation).finally(() => removing.delete(place))
+    removing.set(place, removed)
+    return removed
+  }
+
+  async function removeHomes(place: string, generation: number): Promise<void> {
+    const names = (await readdir(place).catch(missing)) ?? []
+    for (const name of names.filter((each) => HOME_NAME.test(each) && each !== homeName(generation))) {
+      await sandboxFiles.takeBack(join(place, name))
+      await removeTree(join(place, name))
+    }
   }
 
   return {
     storageOf: placeOf,
     filesOf,
+    homeOf,
     noteServed,
     setAsideIfStale,
-    async open(sessionId, incarnation, hadOne) {
+    async open(sessionId, incarnation, hadOne, homeGeneration) {
       const files = filesOf(sessionId)
-      await setAsideIfStale(sessionId, incarnation, files)
+      const home = homeOf(sessionId, homeGeneration)
+      await setAsideIfStale(sessionId, incarnation, files, home)
       if (!(await isDirectory(files))) {
         if (hadOne) await noteLoss(sessionId, incarnation)
         await mkdir(files, { recursive: true, mode: 0o700 })
       }
+      await removeOldHomes(placeOf(sessionId), homeGeneration)
+      await mkdir(home, { mode: 0o700 }).catch(existing)
       await noteServed(sessionId, incarnation)
-      return { files, verdict: (await isLossNoted(sessionId, incarnation)) ? 'lost' : 'intact' }
+      return { files, home, verdict: (await isLossNoted(sessionId, incarnation)) ? 'lost' : 'intact' }
     },
     noteLoss,
     isLossNoted,
-    async give(sessionId, { uid, gid }) {
-      const files = filesOf(sessionId)
+    async give(sessionId, homeGeneration, { uid, gid }) {
+      const directories = [filesOf(sessionId), homeOf(sessionId, homeGeneration)]
       const halfGiven = join(placeOf(sessionId), 'half-given')
-      const [{ uid: owner }, isHalfGiven] = await Promise.all([stat(files), isDirectory(halfGiven)])
-      if (owner === uid && !isHalfGiven) return
-      // Still root's: it is new, and no sandbox has written to it.
-      if (isServerRoot() && owner === 0 && !isHalfGiven) return chown(files, uid, gid)
+      const [isHalfGiven, ...owners] = await Promise.all([
+        isDirectory(halfGiven),
+        ...directories.map(async (path) => (await stat(path)).uid),
+      ])
+      const others = directories.filter((_, index) => isHalfGiven || owners[index] !== uid)
+      // Still root's: these are new, and no sandbox has written to them.
+      const isNew = isServerRoot() && !isHalfGiven && others.every((path) => owners[directories.indexOf(path)] === 0)
+      if (isNew) await Promise.all(others.map((path) => chown(path, uid, gid)))
+      if (isNew || others.length === 0) return
       await mkdir(halfGiven, { recursive: true, mode: 0o700 })
-      await sandboxFiles.give(files, { uid, gid })
+      for (const path of others) await sandboxFiles.give(path, { uid, gid })
       await rmdir(halfGiven)
     },
+    removeOldHomes,
     makePoint: (sessionId, name, user) => sandboxFiles.makePoint(filesOf(sessionId), name, user),
     async remove(sessionId) {
       const place = placeOf(sessionId)
@@ -115,6 +157,10 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
       await removeTree(doomed)
     },
   }
+}
+
+function existing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'EEXIST') throw error
 }
 
 function missing(error: NodeJS.ErrnoException): undefined {

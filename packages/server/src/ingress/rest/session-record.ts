@@ -39,6 +39,7 @@ export function sessionRecord(row: SessionRow): SessionRecord {
     image: wish.image ?? null,
     network: wish.network ?? null,
     rootfs: wish.rootfs ?? 'read-only',
+    home: wish.home ?? 'persistent',
     workspace_mount: {
       source: wish.workspace?.source ?? null,
       mode: wish.workspace?.mode ?? 'rw',

@@ -10,6 +10,7 @@ import {
   KilledView,
   RefreshSessionBody,
   ReleaseSessionBody,
+  ResetHomeBody,
   SessionRecord,
   TransferSessionBody,
 } from '@holdfast/protocol'
@@ -105,6 +106,17 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
         const drainMs = drain === undefined ? undefined : drain * 1000
         return shown(await steering.release(caller, params.id, { ifBusy, drainMs, workspace }))
       },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/sessions/{id}/home/reset',
+      summary: 'Give up the sandbox and empty the home; the workspace stays. Refused while something runs, unless if_busy is "kill"',
+      authorization: 'files',
+      params: OneId,
+      body: ResetHomeBody,
+      answers: ANSWERS,
+      errors: [...SEEN, 'session_closed', 'session_busy', 'session_held', 'invalid_state', 'session_elsewhere'],
+      handle: async ({ caller, params, body }) => shown(await steering.resetHome(caller, params.id, body.if_busy)),
     }),
     route({
       method: 'POST',

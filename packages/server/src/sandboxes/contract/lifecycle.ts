@@ -9,6 +9,7 @@
 import { describe, expect } from 'vitest'
 import { openLaboratory } from './laboratory.ts'
 import { CREATION } from './lifecycle/creation.ts'
+import { HOME } from './lifecycle/home.ts'
 import { PACKING } from './lifecycle/packing.ts'
 import { REMOVAL } from './lifecycle/removal.ts'
 import { RESTART } from './lifecycle/restart.ts'
@@ -16,7 +17,7 @@ import { SHAPE } from './lifecycle/shape.ts'
 import { proveAll } from './prove.ts'
 import type { Excuses, Subject } from './subject.ts'
 
-const PROOFS = { ...CREATION, ...SHAPE, ...PACKING, ...RESTART, ...REMOVAL }
+const PROOFS = { ...CREATION, ...SHAPE, ...HOME, ...PACKING, ...RESTART, ...REMOVAL }
 
 export const LIFECYCLE_PROMISES = Object.keys(PROOFS)
 

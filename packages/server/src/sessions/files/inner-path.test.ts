@@ -12,6 +12,10 @@ test.each([
   ['../b/./c/', '/workspace/../b/./c/', '/sessions/a/workspace/../b/./c/'],
   ['.hidden', '/workspace/.hidden', '/sessions/a/workspace/.hidden'],
   ['/etc', '/etc', '/etc'],
+  ['~', '/home/user', '/sessions/a/home'],
+  ['~/.local/bin', '/home/user/.local/bin', '/sessions/a/home/.local/bin'],
+  ['./~', '/workspace/~', '/sessions/a/workspace/~'],
+  ['~other', '/workspace/~other', '/sessions/a/workspace/~other'],
 ])('%s', (path, alone, shared) => {
   expect([innerPath({ inhabitant: null }, path), innerPath(packed, path)]).toEqual([alone, shared])
 })

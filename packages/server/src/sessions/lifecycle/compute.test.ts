@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { sampleSession } from '../contract/sample-session.ts'
-import { becomeReady, failToStart, loseSandbox, resume, resumePending, takeOver } from './compute.ts'
+import { becomeReady, failToStart, loseSandbox, resetHome, resume, resumePending, takeOver } from './compute.ts'
 import type { Step } from './step.ts'
 
 const NOW = 10_000
@@ -62,6 +62,31 @@ describe('resuming', () => {
     expect(resumePending(pending, NOW).session.activityAt).toBe(NOW)
     const idle = sampleSession({ state: 'idle', activityAt: 1 })
     expect(resumePending(idle, NOW).session).toBe(idle)
+  })
+})
+
+describe('resetting the home', () => {
+  const idle = sampleSession({ state: 'idle', sandboxId: 'sbx_1', wish: { home: 'persistent', home_generation: 2 } })
+
+  test('lets go of the sandbox, names another directory, and says so in event and notice', () => {
+    const { session, events } = resetHome(idle, NOW)
+    expect(session).toMatchObject({ state: 'suspended', sandboxId: null, wish: { home_generation: 3 } })
+    expect(events.map(({ type }) => type)).toEqual(['session.suspended', 'home.reset'])
+    const again = resume(session, PLACE, NOW).session
+    expect(becomeReady(again, PLACE.sandboxId, 'intact', NOW).session.notice).toContain('the home directory was reset and is empty')
+  })
+
+  test('of a suspended session needs no sandbox to be given up', () => {
+    const { session, events } = resetHome(sampleSession({ state: 'suspended', sandboxId: null }), NOW)
+    expect([session, events]).toMatchObject([{ incarnation: 1, wish: { home_generation: 1 } }, [{ type: 'home.reset' }]])
+  })
+
+  test.each([
+    ['busy', { running: 1 }, 'session_busy'],
+    ['held', { heldAt: 1 }, 'session_held'],
+    ['over', { state: 'released' }, 'session_closed'],
+  ] as const)('is refused while the session is %s', (_, differs, code) => {
+    expect(() => resetHome({ ...idle, ...differs }, NOW)).toThrow(expect.objectContaining({ code }))
   })
 })
 

@@ -30,7 +30,7 @@ export function becomeReady(session: SessionRow, sandboxId: string, workspace: W
       suspendedAt: null,
       failure: null,
       workspace,
-      notice: suspendReason === null ? null : noticeOf(suspendReason, workspace),
+      notice: suspendReason === null ? null : noticeOf(suspendReason, workspace, session.wish.home ?? 'ephemeral'),
       activityAt: now,
     },
     { type: READY_EVENT[pendingReason ?? 'create'], reason: 'ready', data: { workspace } },
@@ -64,6 +64,15 @@ export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'san
     throw new HoldfastError('session_busy', `${session.running} executions run in this session`, { running: session.running })
   if (session.state === 'pending') throw new HoldfastError('session_unavailable', 'the session is just being made ready')
   return letGo(session, reason, now, { type: 'session.suspended', reason })
+}
+
+/** The next sandbox has an empty home. The present one shows the old home, so the session lets go of it. Running work is in the way. */
+export function resetHome(session: SessionRow, now: number): Step {
+  checkLive(session)
+  checkNotHeld(session)
+  const { session: suspended, events } = suspend(session, 'home_reset', now)
+  const wish = { ...suspended.wish, home_generation: (suspended.wish.home_generation ?? 0) + 1 }
+  return step(suspended, { wish, suspendReason: 'home_reset' }, ...events, { type: 'home.reset' })
 }
 
 /** Its sandbox is gone; with an overrun, the server killed it. What ran in it is marked as lost in the same transaction. */

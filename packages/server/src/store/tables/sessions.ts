@@ -7,6 +7,7 @@
 import {
   CLOSE_REASONS,
   DEADLINES,
+  HOME_KINDS,
   MOUNT_MODES,
   PENDING_REASONS,
   ROOT_KINDS,
@@ -31,6 +32,8 @@ const StoredWish = z.object({
   image: z.string().optional(),
   network: z.enum(['off', 'on']).optional(),
   rootfs: z.enum(ROOT_KINDS).optional(),
+  home: z.enum(HOME_KINDS).optional(),
+  home_generation: z.int().optional(),
   workspace: z
     .object({ source: z.string().optional(), mode: z.enum(WORKSPACE_MODES).optional(), target: z.string().optional() })
     .optional(),
@@ -60,6 +63,8 @@ export type CompleteWish = SandboxWish & {
   readonly profile_version?: number | undefined
   /** Of its pipeline, when the session was made. */
   readonly skills?: readonly string[] | undefined
+  /** How often the home was reset. Each reset names a new directory, so that no crash shows half of an old one. */
+  readonly home_generation?: number | undefined
 }
 const Failure = z.object({ code: z.string(), message: z.string() })
 const PendingTransfer = z.object({ owner: z.string(), owner_group: z.string().nullable(), by: z.string(), at: z.int() })

@@ -21,6 +21,8 @@ export interface EtcDirectory {
 const SHOWN = ['/etc/alternatives', '/etc/ssl/certs', '/etc/pki/ca-trust', '/etc/pki/tls/certs', '/etc/crypto-policies', '/etc/fonts']
 const COPIED = ['/etc/ld.so.cache', '/etc/ssl/openssl.cnf', '/etc/mime.types', '/etc/services', '/etc/protocols']
 const LINKED = ['/etc/localtime', '/etc/os-release']
+/** The npm configuration that belongs to a Node in `/usr/local` or `/usr`: programs see it there anyway. The host's `/etc/npmrc` may hold a token. */
+const NPM_CONFIGURATIONS = ['/usr/local/etc/npmrc', '/usr/etc/npmrc']
 
 /** The address of slirp4netns' own resolver, which asks whatever the host asks. */
 const RESOLVER = '10.0.2.3'
@@ -54,6 +56,7 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
   const copies = COPIED.flatMap((path) =>
     statSync(path, { throwIfNoEntry: false })?.isFile() ? [[relative(path), readFileSync(path)] as const] : [],
   )
+  const npmrc = NPM_CONFIGURATIONS.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile()).slice(0, 1)
   const links = LINKED.flatMap((path) => (pointsIntoUsr(path) ? [[relative(path), readlinkSync(path)] as const] : []))
   return {
     files: {
@@ -65,7 +68,7 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
       'nsswitch.conf': 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n',
       ...(network === 'on' ? { 'resolv.conf': `nameserver ${RESOLVER}\n` } : {}),
     },
-    links: { ...Object.fromEntries(links), mtab: '/proc/self/mounts' },
+    links: { ...Object.fromEntries([...links, ...npmrc.map((path) => ['npmrc', path] as const)]), mtab: '/proc/self/mounts' },
     binds: SHOWN.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory()),
   }
 }
