@@ -10,6 +10,7 @@ import { access } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { DEFAULT_WORKSPACE, HOME } from '@holdfast/protocol'
 import type { SandboxWish, WorkspaceVerdict } from '@holdfast/protocol'
+import { PRIVATE_TMP } from '../guest/exec-request.ts'
 import type { BackendKind } from '../sandboxes/backend.ts'
 import { makePackedPlace, makePackedSource, removePackedPlace } from '../sandboxes/packed-directory.ts'
 import { packedPaths, packedPlace } from '../sandboxes/packing.ts'
@@ -136,6 +137,11 @@ export function inhabitantOf(session: SessionRow): Inhabitant | null {
 export function hasOwnHome({ home, workspace, mounts = [] }: SandboxWish): boolean {
   const isSourceThere = workspace?.source !== undefined && workspace.mode !== 'none' && workspace.target === HOME
   return home !== 'ephemeral' && !isSourceThere && mounts.every(({ target }) => target !== HOME)
+}
+
+/** Where a session of its own has room for what programs keep for a moment. Only where its home was made with one. */
+export function privateTmpOf({ wish, packUid }: Pick<SessionRow, 'wish' | 'packUid'>): string | null {
+  return packUid === null && wish.home === 'persistent' && hasOwnHome(wish) ? `${HOME}/${PRIVATE_TMP}` : null
 }
 
 function homeGenerationOf({ wish }: Pick<SessionRow, 'wish'>): number {

@@ -54,9 +54,18 @@ for (const under of await backendsUnderTest()) {
       expect((await alice.sh('a', 'tool')).stdout).toBe('kept\n')
     })
 
+    test('programs have a TMPDIR of their own in it, on disk, which is empty in every new sandbox', async () => {
+      const use = 'mktemp; stat -c %a "$TMPDIR"; find "$TMPDIR" -type f | wc -l'
+      const { session, stdout } = await alice.sh('a', use)
+      expect(stdout).toMatch(/^\/home\/user\/\.tmp\/tmp\.\w+\n700\n1\n$/)
+      await suspend(session.id)
+      expect((await alice.sh('a', use)).stdout).toMatch(/\n1\n$/)
+      expect((await alice.sh('b', 'mktemp', { ask: EPHEMERAL })).stdout).toMatch(/^\/tmp\//)
+    })
+
     test('an ephemeral one is empty in every new sandbox, and nothing of it is on disk', async () => {
       const { session } = await alice.sh('a', KEEP, { ask: EPHEMERAL })
-      expect(homesOf(placeOf(session.id)).flatMap((name) => readdirSync(join(placeOf(session.id), name)))).toEqual([])
+      expect(homesOf(placeOf(session.id)).flatMap((name) => readdirSync(join(placeOf(session.id), name)))).toEqual(['.tmp'])
       await suspend(session.id)
       expect((await alice.sh('a', 'ls -A ~; cat kept')).stdout).toBe('kept\n')
       await expect(alice.get('a', { wish: { home: 'persistent' } })).rejects.toMatchObject({ code: 'session_incompatible' })
@@ -79,7 +88,7 @@ for (const under of await backendsUnderTest()) {
       expect(await reset(session.id, 'kill')).toMatchObject({ state: 'suspended' })
       expect(await alice.ended(session.id, running.executionId)).toMatchObject({ status: 'cancelled' })
       await eventually(() => homesOf(placeOf(session.id))).toEqual([])
-      expect((await alice.sh('a', 'ls -A ~; cat kept')).stdout).toBe('kept\n')
+      expect((await alice.sh('a', 'ls -A ~; cat kept')).stdout).toBe('.tmp\nkept\n')
       expect(homesOf(placeOf(session.id))).toEqual(['home-1'])
     })
 
@@ -89,7 +98,7 @@ for (const under of await backendsUnderTest()) {
       await reset(session.id)
       await eventually(() => homesOf(placeOf(session.id))).toEqual([])
       mkdirSync(join(placeOf(session.id), 'home', 'left'), { recursive: true })
-      expect((await alice.sh('a', 'ls -A ~; cat kept')).stdout).toBe('kept\n')
+      expect((await alice.sh('a', 'ls -A ~; cat kept')).stdout).toBe('.tmp\nkept\n')
       expect(homesOf(placeOf(session.id))).toEqual(['home-1'])
     })
 

@@ -9,10 +9,11 @@
  * A reset of the home raises its generation in the session's row, and the generation is part of the directory's name: the next sandbox
  * cannot show an old home, whatever crash happens, and an old one can be removed at any time after its sandbox is gone.
  */
-import { chown, mkdir, readFile, readdir, rename, rmdir, stat, writeFile } from 'node:fs/promises'
+import { chown, lchown, mkdir, readFile, readdir, rename, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { WorkspaceVerdict } from '@holdfast/protocol'
+import { PRIVATE_TMP } from '../guest/exec-request.ts'
 import { hasErrorCode } from '../home/error-code.ts'
 import { randomId } from '../home/random-id.ts'
 import { removeTree } from '../home/remove-tree.ts'
@@ -86,8 +87,8 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
     const served = Number((await readFile(servedNote(sessionId), 'utf8').catch(missing)) ?? 0)
     if (served === 0 || served >= incarnation - 1) return
     await noteLoss(sessionId, incarnation)
-    for (const directory of directories)
-      await rename(directory, join(placeOf(sessionId), `before-${incarnation}-${randomId('old')}`)).catch(missing)
+    for (const files of directories)
+      await rename(files, join(placeOf(sessionId), `before-${incarnation}-${randomId('old')}`)).catch(missing)
   }
 
   /** By place: a second caller waits for the first instead of removing the same files. */
@@ -106,6 +107,20 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
     for (const name of names.filter((each) => HOME_NAME.test(each) && each !== homeName(generation))) {
       await sandboxFiles.takeBack(join(place, name))
       await removeTree(join(place, name))
+    }
+  }
+
+  /** Empty for each sandbox, as `/tmp` is, but on disk: builds take more than memory has. Nothing of the session runs, so nothing can be swapped. */
+  async function makePrivateTmp(home: string, user: SandboxUser): Promise<void> {
+    const path = join(home, PRIVATE_TMP)
+    try {
+      await removeTree(path)
+      await mkdir(path, { mode: 0o700 })
+      if (isServerRoot()) await lchown(path, user.uid, user.gid)
+    } catch (error) {
+      if (!hasErrorCode(error, 'EACCES')) throw error
+      // Files of a subordinate user: it is made if need be, and what is in it stays.
+      await sandboxFiles.makePoint(home, PRIVATE_TMP, user)
     }
   }
 
@@ -141,10 +156,12 @@ export function createWorkspaces(directory: string, sandboxFiles: SandboxFiles):
       // Still root's: these are new, and no sandbox has written to them.
       const isNew = isServerRoot() && !isHalfGiven && others.every((path) => owners[directories.indexOf(path)] === 0)
       if (isNew) await Promise.all(others.map((path) => chown(path, uid, gid)))
-      if (isNew || others.length === 0) return
-      await mkdir(halfGiven, { recursive: true, mode: 0o700 })
-      for (const path of others) await sandboxFiles.give(path, { uid, gid })
-      await rmdir(halfGiven)
+      else if (others.length > 0) {
+        await mkdir(halfGiven, { recursive: true, mode: 0o700 })
+        for (const path of others) await sandboxFiles.give(path, { uid, gid })
+        await rmdir(halfGiven)
+      }
+      await makePrivateTmp(homeOf(sessionId, homeGeneration), { uid, gid })
     },
     removeOldHomes,
     makePoint: (sessionId, name, user) => sandboxFiles.makePoint(filesOf(sessionId), name, user),

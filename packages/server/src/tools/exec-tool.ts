@@ -23,7 +23,7 @@ export function execTool({ commands, skills, backendOf }: ExecToolNeeds): Tool<'
     name: 'exec',
     description:
       'Run a shell command in your sandbox: programs, Python, exact calculations. ' +
-      'Files in /workspace stay. Of long output you get the beginning and the end. ' +
+      'Files in /workspace and in the home directory stay. Of long output you get the beginning and the end. ' +
       'Run the programs of a skill with workdir set to its directory, after you have activated it.',
     async run(call, input) {
       const { caller, session, signal, onOutput } = call

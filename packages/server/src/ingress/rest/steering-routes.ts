@@ -110,7 +110,7 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
     route({
       method: 'POST',
       path: '/v1/sessions/{id}/home/reset',
-      summary: 'Give up the sandbox and empty the home; the workspace stays. Refused while something runs, unless if_busy is "kill"',
+      summary: 'Give up the sandbox and empty the home; the workspace stays. Refused while something runs, unless if_busy says kill',
       authorization: 'files',
       params: OneId,
       body: ResetHomeBody,

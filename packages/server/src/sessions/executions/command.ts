@@ -39,9 +39,10 @@ export function inputKindOf({ interactive = false, terminal }: Command): InputKi
   return interactive ? 'open' : 'none'
 }
 
-export function execRequest(command: Command, tag: string, inhabitant: Inhabitant | null): ExecRequest {
-  const { argv, cwd, env, stdin, interactive = false, terminal, timeoutMs } = command
+export function execRequest(command: Command, tag: string, inhabitant: Inhabitant | null, tmp: string | null = null): ExecRequest {
+  const { argv, cwd, stdin, interactive = false, terminal, timeoutMs } = command
   const directory = cwd ?? inhabitant?.workspace
+  const env = tmp === null ? command.env : { TMPDIR: tmp, ...command.env }
   return {
     argv,
     tag,

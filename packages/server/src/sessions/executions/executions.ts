@@ -35,6 +35,7 @@ import { unchanged } from '../lifecycle/step.ts'
 import { isDraining } from '../lifecycle/closing.ts'
 import { beginWork, endWork } from '../lifecycle/work.ts'
 import type { StoreRetries } from '../until-stored.ts'
+import { privateTmpOf } from '../habitats.ts'
 import { execRequest, inputKindOf } from './command.ts'
 import type { Command, Inhabitant } from './command.ts'
 import { followExecution, forgetExecution } from './follow-execution.ts'
@@ -204,7 +205,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   ): Promise<Execution | { readonly tag: string }> {
     try {
       const inside = await live.connected()
-      return await inside.exec(execRequest(command, id, inhabitant))
+      return await inside.exec(execRequest(command, id, inhabitant, privateTmpOf(begun)))
     } catch (error) {
       // Whether it started is not known: the guest is asked by its tag, and what it does not know is lost.
       if (isContactLost(error)) return { tag: id }
