@@ -36,7 +36,7 @@ describe('bash', () => {
   test('verbs, also of groups and under their other names', () => {
     expect(complete(['se'])).toEqual(['session', 'sessions'])
     expect(complete(['sessions', 'su'])).toEqual(['suspend'])
-    expect(complete(['session', 're'])).toEqual(['refresh', 'reject-transfer', 'release', 'resume'])
+    expect(complete(['session', 're'])).toEqual(['refresh', 'reject-transfer', 'release', 'reset-home', 'resume'])
     expect(complete([''])).not.toContain('__complete')
   })
 
