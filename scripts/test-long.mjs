@@ -21,6 +21,7 @@ const PARTS = {
   followers: 'test/load/followers/run.ts',
   upgrade: 'test/upgrade/run.ts',
   langbot: 'test/interop/run.ts',
+  'first-use': 'test/first-use/run.ts',
 }
 
 /**

@@ -25,6 +25,15 @@ export async function hasImage(socketPath: string, name: string): Promise<boolea
   return (await call(socketPath, 'GET', `/images/${name}/json`)).status === 200
 }
 
+/** Of the network that containers get when they name none. */
+export async function bridgeSubnet(socketPath: string): Promise<string> {
+  const { body } = await call(socketPath, 'GET', '/networks/bridge')
+  const found: { readonly IPAM: { readonly Config: readonly { readonly Subnet: string }[] } } = JSON.parse(body)
+  const [first] = found.IPAM.Config
+  if (first === undefined) throw new Error('the engine has no bridge')
+  return first.Subnet
+}
+
 /** Makes a one-layer image of a tarball. `changes` are lines of a Dockerfile. */
 export async function importImage(socketPath: string, name: string, tarPath: string, changes: readonly string[]): Promise<void> {
   const query = new URLSearchParams({ fromSrc: '-', repo: name, tag: 'latest' })

@@ -27,6 +27,14 @@ export interface ImageTarball {
   readonly changes: readonly string[]
 }
 
+/** DEBIAN_IMAGE with node, npm, pip and this machine's certificates of authorities. Large, so only a suite that asks for it gets it. */
+export const SOFTWARE_IMAGE = 'holdfast-test/software'
+
+export async function loadSoftwareImage(socketPath: string): Promise<void> {
+  const changes = IMAGES[0].changes
+  await loadImages(socketPath, [{ name: SOFTWARE_IMAGE, path: await tarball('software'), changes }])
+}
+
 /** Makes what the cache does not hold yet. */
 export async function imageTarballs(): Promise<readonly ImageTarball[]> {
   return Promise.all(IMAGES.map(async ({ name, recipe, changes }) => ({ name, path: await tarball(recipe), changes })))

@@ -2,15 +2,16 @@
 # Makes the root file system of an image like python:3.11-slim from the distribution's own packages: sh, bash, coreutils, python3 with venv and pip,
 # and the C++ library that a Node which is mounted into a sandbox needs.
 # Unpacks without running any package's scripts, which needs no root and takes seconds where debootstrap takes most of a minute.
-# Usage: debian.sh OUTPUT.tar
+# Usage: debian.sh OUTPUT.tar [PACKAGE...]: with further packages, and then with this machine's certificates of authorities too.
 set -eu
 output=$1
+shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/archives/partial" "$work/root" "$work/lists/partial"
 : > "$work/status"
 
-packages="base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin libstdc++6 login mawk passwd procps python3 python3-venv sed tar usr-is-merged util-linux"
+packages="base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin libstdc++6 login mawk passwd procps python3 python3-venv sed tar usr-is-merged util-linux $*"
 
 # An empty status file makes apt resolve for a machine on which nothing is installed yet.
 download() {
@@ -37,5 +38,10 @@ cp "$work/root/usr/share/base-passwd/passwd.master" "$work/root/etc/passwd"
 cp "$work/root/usr/share/base-passwd/group.master" "$work/root/etc/group"
 ln -sf mawk "$work/root/usr/bin/awk"
 rm -rf "$work/root/usr/share/doc" "$work/root/usr/share/man" "$work/root/usr/share/locale" "$work/root/usr/share/info" "$work/root/usr/share/lintian"
+
+if [ $# -gt 0 ]; then
+  mkdir -p "$work/root/etc/ssl/certs"
+  cp -L /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/"
+fi
 
 tar -c --numeric-owner --owner=0 --group=0 --sort=name -C "$work/root" -f "$output" .

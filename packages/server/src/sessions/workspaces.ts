@@ -50,7 +50,6 @@ export interface Workspaces {
   makePoint(sessionId: string, name: string, user: SandboxUser): Promise<void>
   /** Removes homes of earlier generations from a directory that holds some; no sandbox may show them. Safe to repeat. */
   removeOldHomes(place: string, generation: number): Promise<void>
-  placeOf(sessionId: string): string
   /** Removes it, whatever a sandbox made of it. Safe to repeat. */
   remove(sessionId: string): Promise<void>
 }
