@@ -13,7 +13,7 @@ class App(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     def do_GET(self):
         if self.headers.get('upgrade'):
-            self.send_response(101); self.send_header('Upgrade', 'echo'); self.send_header('Connection', 'Upgrade'); self.end_headers()
+            self.send_response(101); self.send_header('Upgrade', 'websocket'); self.send_header('Connection', 'Upgrade'); self.end_headers()
             self.wfile.write(b'said ' + self.rfile.read(5)); self.close_connection = True
             return
         body = f"{self.path} of {self.headers['host']}".encode()
@@ -101,8 +101,16 @@ onBubblewrap('comfort', (stage) => {
 async function upgraded(url: string): Promise<string> {
   const { request } = await import('node:http')
   return new Promise((resolve, reject) => {
-    const asking = request(url, { headers: { connection: 'Upgrade', upgrade: 'echo' } })
+    const asking = request(url, {
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      },
+    })
     asking.once('error', reject)
+    asking.once('response', ({ statusCode }) => reject(new Error(`not upgraded: ${statusCode}`)))
     asking.once('upgrade', (_, socket, head) => {
       let said = head.toString()
       socket.on('data', (piece: Buffer) => (said += piece.toString()))
