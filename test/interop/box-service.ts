@@ -119,14 +119,14 @@ export async function describeBoxService({ langbot, kind: wanted, isShared }: Bo
         test('a managed process lives through kill -9 of the server, and LangBot finds both again', async () => {
           const script = 'while read -r line; do echo "heard $line"; done'
           // LangBot’s loader asks for a writable root, which bubblewrap does not have yet.
-          const wanted = {
+          const mcpServer = {
             session: 'mcp-shared',
             process_id: 'p1',
             command: 'sh',
             args: ['-c', script],
             read_only_rootfs: hasReadOnlyRoot(under.kind),
           }
-          const started = await order('process', wanted)
+          const started = await order('process', mcpServer)
           const which = { session: 'mcp-shared', process_id: 'p1' }
           await order('attach', which)
           expect(await order('speak', { process_id: 'p1', line: 'one' })).toBe('heard one\n')

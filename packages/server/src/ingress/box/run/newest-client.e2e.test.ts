@@ -226,11 +226,11 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       }
       const backend = { name: under.kind, available: true }
       const available = { available: true, enabled: true }
-      const own = await pages()
-      expect(own.runtime).toEqual({ ...available, backend })
-      expect(own.status).toMatchObject({ ...available, backend, hidden: false, profile: 'default', session_ttl_sec: 300 })
-      expect(own.sessions).toContainEqual(expect.objectContaining({ session_id: 'paged', memory_mb: 256, status: 'idle' }))
-      expect(own.errors).toContainEqual({
+      const seen = await pages()
+      expect(seen.runtime).toEqual({ ...available, backend })
+      expect(seen.status).toMatchObject({ ...available, backend, hidden: false, profile: 'default', session_ttl_sec: 300 })
+      expect(seen.sessions).toContainEqual(expect.objectContaining({ session_id: 'paged', memory_mb: 256, status: 'idle' }))
+      expect(seen.errors).toContainEqual({
         ...{ timestamp: expect.any(String) as string, type: 'BoxSessionConflictError', query_id: '' },
         ...{ instance_uuid: 'inst-1', workspace_uuid: 'ws-A', message: 'the session exists with memory_mb = 256, not 512' },
       })
