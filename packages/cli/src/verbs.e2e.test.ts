@@ -189,7 +189,7 @@ onBubblewrap('the verbs', (stage) => {
     expect(await json('profiles')).toMatchObject({
       default: null,
       items: expect.arrayContaining([
-        expect.objectContaining({ name: 'offline_readonly', locked: ['network', 'workspace.mode', 'rootfs'] }),
+        expect.objectContaining({ name: 'offline_readonly', locked: ['network', 'workspace.mode', 'rootfs', 'home'] }),
       ]),
     })
     expect((await holdfast('profiles')).stdout).toMatch(/network_extended .*bubblewrap cannot give a writable root/)

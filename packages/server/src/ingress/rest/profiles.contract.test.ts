@@ -49,7 +49,7 @@ describe('profiles', () => {
     expect(body).toMatchObject({ default: null })
     expect(body['items']).toMatchObject([
       { name: 'default', built_in: true, usable: true, reason: null, limits: { memory_bytes: 512 * 2 ** 20 }, max_timeout_ms: 120_000 },
-      { name: 'offline_readonly', workspace_mode: 'ro', locked: ['network', 'workspace.mode', 'rootfs'] },
+      { name: 'offline_readonly', workspace_mode: 'ro', home: 'ephemeral', locked: ['network', 'workspace.mode', 'rootfs', 'home'] },
       { name: 'network_basic', network: 'on' },
       { name: 'network_extended', rootfs: 'writable' },
       { name: 'quick', built_in: false, timeout_ms: 1000, max_timeout_ms: 2000, locked: ['network'] },
@@ -59,9 +59,9 @@ describe('profiles', () => {
   test('fill what is left out, and the session says so', async () => {
     const record = SessionRecord.parse((await create({ key: 'filled', profile: 'network_extended', limits: { pids: 99 } })).body)
     expect(record).toMatchObject({
-      ...{ profile: 'network_extended', pipeline: null, network: 'on', rootfs: 'writable', mounts: [] },
+      ...{ profile: 'network_extended', pipeline: null, network: 'on', rootfs: 'writable', home: 'persistent', mounts: [] },
       workspace_mount: { source: null, mode: 'rw', target: '/workspace' },
-      limits: { cpus: 2, memory_bytes: 2 ** 30, pids: 99, workspace_bytes: null },
+      limits: { cpus: 2, memory_bytes: 2 ** 30, pids: 99, workspace_bytes: 10 * 2 ** 30 },
     })
   })
 
