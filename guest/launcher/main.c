@@ -9,7 +9,8 @@
  * `holdfast-launcher hide-processes PID GROUP` does only that, to a container that an engine has started;
  * `holdfast-launcher try-hiding` does it to nobody, and reports whether it can.
  * `holdfast-launcher limit-terminals PID MOST` bounds the terminals of such a container;
- * `holdfast-launcher try-owner-map ON-DISK SHOWN PATH…` reports whether these paths can be mounted with an owner map.
+ * `holdfast-launcher try-owner-map LINES PATH…` reports whether these paths can be mounted with an owner map;
+ * `holdfast-launcher try-overlay LINES LOWER LAYER` reports whether LOWER can be the lower directory of an overlay with such a map.
  * `holdfast-launcher subordinate …` runs a program, which may be the launcher again, as root over subordinate ids (subordinate.h).
  *
  * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
@@ -29,6 +30,7 @@
 #include "hidden-processes.h"
 #include "jail.h"
 #include "network.h"
+#include "owner-map.h"
 #include "plan.h"
 #include "process.h"
 #include "report.h"
@@ -79,7 +81,12 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (argc >= 4 && strcmp(argv[1], "try-owner-map") == 0) {
-    try_owner_map(plan_owner_map(argv[2], argv[3]), argv + 4, argc - 4);
+    try_owner_map(argv[2], argv + 3, argc - 3);
+    report_started(getpid(), process_starttime(getpid()));
+    return 0;
+  }
+  if (argc == 5 && strcmp(argv[1], "try-overlay") == 0) {
+    try_overlay(argv[2], argv[3], argv[4]);
     report_started(getpid(), process_starttime(getpid()));
     return 0;
   }

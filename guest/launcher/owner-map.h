@@ -1,23 +1,16 @@
 /*
- * Owner maps: a mount that shows the files of one user of the host as those of another, and creates files the other way round.
+ * Owner maps: a mount that shows the files of some users of the host as those of others, and creates files the other way round.
  *
- * A directory of the host belongs to the user that all sandboxes once had; commands of a session run as a host user of their own.
- * Every other owner is shown as it is.
+ * A directory of the host belongs to a user of the host; commands of a session run as a host user of their own. The server writes the map
+ * as lines of uid_map: owner on disk, owner shown, how many. Groups of the same numbers are mapped alike.
  */
 #ifndef HOLDFAST_LAUNCHER_OWNER_MAP_H
 #define HOLDFAST_LAUNCHER_OWNER_MAP_H
 
-#include <sys/types.h>
-
-struct owner_map {
-  uid_t on_disk;
-  uid_t shown;
-};
-
-/* A descriptor of a user namespace that holds the map and no process. The group of the same number is mapped alike. */
-int owner_map_open(struct owner_map map);
+/* A descriptor of a user namespace that holds the map and no process. The caller closes it. */
+int owner_map_open(const char *lines);
 
 /* Whether the mounts at and below these paths take the map. Ends the program with a report when one does not. */
-void try_owner_map(struct owner_map map, char **paths, int count);
+void try_owner_map(const char *lines, char **paths, int count);
 
 #endif

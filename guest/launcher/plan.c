@@ -16,10 +16,6 @@ unsigned long plan_number(const char *text) {
   return value;
 }
 
-struct owner_map plan_owner_map(const char *on_disk, const char *shown) {
-  return (struct owner_map){.on_disk = (uid_t)plan_number(on_disk), .shown = (uid_t)plan_number(shown)};
-}
-
 static void add_cgroup(struct plan *plan, const char *directory) {
   if (plan->cgroup_count == MAX_CGROUPS) fail("plan", "more than %d cgroups", MAX_CGROUPS);
   plan->cgroups[plan->cgroup_count++] = directory;
@@ -44,10 +40,9 @@ static void put_below(struct plan *plan, unsigned long parent, const char *path)
   source->below_path = path;
 }
 
-static void map_last_source(struct plan *plan, struct owner_map owners) {
+static void map_last_source(struct plan *plan, const char *owners) {
   if (plan->source_count == 0) fail("plan", "--owner-map needs a source before it");
-  plan->sources[plan->source_count - 1].is_mapped = true;
-  plan->owners = owners;
+  plan->sources[plan->source_count - 1].owners = owners;
 }
 
 static void stage(struct plan *plan, enum staging_kind kind, const char *directory) {
@@ -70,9 +65,9 @@ static int take_flag(struct plan *plan, char **rest, int left) {
     put_below(plan, plan_number(value), rest[2]);
     return 3;
   }
-  if (strcmp(flag, "--owner-map") == 0) {
-    if (left < 3) fail("plan", "%s needs an owner on disk and one to show", flag);
-    map_last_source(plan, plan_owner_map(value, rest[2]));
+  if (strcmp(flag, "--overlay") == 0) {
+    if (left < 3) fail("plan", "%s needs a lower directory and one for the changes", flag);
+    add_source(plan, (struct source){.path_or_options = value, .layer = rest[2]});
     return 3;
   }
   if (strcmp(flag, "--parent") == 0) {
@@ -87,6 +82,8 @@ static int take_flag(struct plan *plan, char **rest, int left) {
     add_source(plan, (struct source){.path_or_options = value});
   } else if (strcmp(flag, "--tmpfs") == 0) {
     add_source(plan, (struct source){.is_tmpfs = true, .path_or_options = value});
+  } else if (strcmp(flag, "--owner-map") == 0) {
+    map_last_source(plan, value);
   } else if (strcmp(flag, "--stage-as-root") == 0) {
     stage(plan, STAGE_AS_ROOT, value);
   } else if (strcmp(flag, "--stage-in-user-namespace") == 0) {
@@ -125,7 +122,9 @@ void plan_parse(struct plan *plan, int argc, char **argv) {
   if (!plan->has_jail_user) plan->bounds_counts = true;
   if (plan->staging == STAGE_NOT) {
     for (size_t i = 0; i < plan->source_count; i++) {
-      if (plan->sources[i].is_tmpfs || plan->sources[i].below_path != NULL || plan->sources[i].is_mapped) fail("plan", "--tmpfs, --below and --owner-map need staging");
+      const struct source *source = &plan->sources[i];
+      const bool is_plain = !source->is_tmpfs && source->below_path == NULL && source->owners == NULL && source->layer == NULL;
+      if (!is_plain) fail("plan", "--tmpfs, --overlay, --below and --owner-map need staging");
     }
   }
 }

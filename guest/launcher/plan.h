@@ -12,8 +12,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "owner-map.h"
-
 enum {
   MAX_CGROUPS = 8,
   MAX_LIMITS = 32,
@@ -42,8 +40,10 @@ struct source {
   bool is_tmpfs;
   bool is_read_only;
   const char *path_or_options;
-  /* Its files belong to the plan's `owners.on_disk` and are shown as those of `owners.shown`. */
-  bool is_mapped;
+  /* An overlay: the path is its lower directory, and changes go to `upper` below this directory. NULL: the path itself is shown. */
+  const char *layer;
+  /* Owners on disk and the owners they are shown as, in lines of uid_map (owner-map.h). NULL: as they are. */
+  const char *owners;
   /* Bound at this relative path below an earlier source instead of in the staging directory itself; NULL otherwise. */
   const char *below_path;
   size_t below_source;
@@ -61,7 +61,6 @@ struct plan {
   size_t limit_count;
   struct source sources[MAX_SOURCES];
   size_t source_count;
-  struct owner_map owners;
   enum staging_kind staging;
   const char *staging_directory;
   bool has_jail_user;
@@ -82,8 +81,6 @@ struct plan {
 
 /* A whole decimal number; ends the program with a report otherwise. */
 unsigned long plan_number(const char *text);
-
-struct owner_map plan_owner_map(const char *on_disk, const char *shown);
 
 /* Ends the program with a report when the command line is not a plan. */
 void plan_parse(struct plan *plan, int argc, char **argv);

@@ -16,6 +16,7 @@
 
 #include "descriptor.h"
 #include "mount-point.h"
+#include "owner-map.h"
 #include "report.h"
 
 /* Spelled here because the headers that have it clash with each other on some C libraries. */
@@ -82,14 +83,15 @@ static bool is_directory(int source) {
 
 int staging_copy_mount(const struct source *source, int descriptor, int owners) {
   struct protection protection = {.set = PROTECT_NOSUID | PROTECT_NODEV, .propagation = MS_PRIVATE};
-  if (source->is_read_only) protection.set |= PROTECT_READ_ONLY;
-  if (source->is_mapped) {
+  const unsigned recursive = source->layer == NULL ? AT_RECURSIVE : 0;
+  if (source->is_read_only || source->layer != NULL) protection.set |= PROTECT_READ_ONLY;
+  if (source->owners != NULL) {
     protection.set |= MAP_OWNERS;
     protection.user_namespace = (unsigned long long)owners;
   }
-  int tree = (int)syscall(SYSCALL_OPEN_TREE, descriptor, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+  int tree = (int)syscall(SYSCALL_OPEN_TREE, descriptor, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH | recursive);
   if (tree < 0) fail("mount", "cannot copy the mount of %s: %s", source->path_or_options, strerror(errno));
-  if (syscall(SYSCALL_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &protection, sizeof protection) != 0) {
+  if (syscall(SYSCALL_MOUNT_SETATTR, tree, "", AT_EMPTY_PATH | recursive, &protection, sizeof protection) != 0) {
     fail("mount", "cannot protect %s: %s%s", source->path_or_options, strerror(errno), errno == ENOSYS ? " (Linux 5.12 or newer is needed)" : "");
   }
   return tree;
@@ -101,6 +103,27 @@ static void attach_source(const struct source *source, int descriptor, int owner
     fail("mount", "cannot mount %s: %s", source->path_or_options, strerror(errno));
   }
   close(tree);
+  close(mount_point);
+}
+
+/*
+ * An overlay whose lower directory has mapped owners. The lower mount needs a path for a moment, because older kernels take no detached
+ * one; the overlay keeps a copy of its own. Nothing is synced to the disk (volatile): the changes end with the sandbox.
+ */
+static void mount_overlay(const struct source *source, int descriptor, int layer, int owners, const char *path) {
+  char lower[300], options[512];
+  snprintf(lower, sizeof lower, "%s-lower", path);
+  if (mkdir(path, 0755) != 0 || mkdir(lower, 0755) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
+  attach_source(source, descriptor, owners, open(lower, O_PATH | O_CLOEXEC));
+  snprintf(options, sizeof options, "lowerdir=%s,upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work,volatile", lower, layer, layer);
+  if (mount("overlay", path, "overlay", MS_NOSUID | MS_NODEV, options) != 0) {
+    fail("overlay", "cannot mount an overlay over %s: %s", source->path_or_options, strerror(errno));
+  }
+  if (umount2(lower, MNT_DETACH) != 0) fail("overlay", "cannot unmount %s: %s", lower, strerror(errno));
+}
+
+static void move_mount_to(const char *path, int mount_point) {
+  if (syscall(SYSCALL_MOVE_MOUNT, AT_FDCWD, path, mount_point, "", MOVE_TO_DESCRIPTOR) != 0) fail("staging", "cannot move %s: %s", path, strerror(errno));
   close(mount_point);
 }
 
@@ -128,6 +151,16 @@ static int make_own_mount_point(const char *path, bool directory) {
   return point;
 }
 
+/* One namespace for all sources with the same map. */
+static int owners_of(const struct plan *plan, int *opened, size_t index) {
+  const char *lines = plan->sources[index].owners;
+  if (lines == NULL) return -1;
+  for (size_t i = 0; i < index; i++) {
+    if (plan->sources[i].owners != NULL && strcmp(plan->sources[i].owners, lines) == 0) return opened[i];
+  }
+  return owner_map_open(lines);
+}
+
 static void stage_source(const struct plan *plan, const struct staged *staged, int owners, size_t index) {
   const struct source *source = &plan->sources[index];
   const bool is_below = source->below_path != NULL;
@@ -138,8 +171,29 @@ static void stage_source(const struct plan *plan, const struct staged *staged, i
     return;
   }
   const int descriptor = staged->descriptors[index];
+  if (source->layer != NULL) {
+    char own[256];
+    snprintf(own, sizeof own, "%s/%zu", plan->staging_directory, index);
+    mount_overlay(source, descriptor, staged->layers[index], owners, own);
+    if (is_below) move_mount_to(own, mount_point_open_below(path, source->below_path, true));
+    return;
+  }
   const bool directory = is_directory(descriptor);
   attach_source(source, descriptor, owners, is_below ? mount_point_open_below(path, source->below_path, directory) : make_own_mount_point(path, directory));
+}
+
+static void cover_staging_directory(const char *directory) {
+  if (mount("tmpfs", directory, "tmpfs", MS_NOSUID, "mode=755,size=1m") != 0) {
+    fail("staging", "cannot mount a tmpfs on %s: %s", directory, strerror(errno));
+  }
+}
+
+void try_overlay(const char *owners, const char *lower, const char *layer) {
+  const struct source source = {.path_or_options = lower, .layer = layer, .owners = owners};
+  enter_mount_namespace();
+  int descriptor = staging_open(lower), changes = staging_open(layer);
+  cover_staging_directory("/mnt");
+  mount_overlay(&source, descriptor, changes, owner_map_open(owners), "/mnt/0");
 }
 
 void staging_prepare(const struct plan *plan, struct staged *staged) {
@@ -149,16 +203,12 @@ void staging_prepare(const struct plan *plan, struct staged *staged) {
   for (size_t i = 0; i < plan->source_count; i++) {
     const struct source *source = &plan->sources[i];
     staged->descriptors[i] = source->is_tmpfs ? -1 : staging_open(source->path_or_options);
+    staged->layers[i] = source->layer == NULL ? -1 : staging_open(source->layer);
   }
   if (plan->staging == STAGE_NOT) return;
-  int owners = -1;
-  for (size_t i = 0; i < plan->source_count && owners < 0; i++) {
-    if (plan->sources[i].is_mapped) owners = owner_map_open(plan->owners);
-  }
-  if (mount("tmpfs", plan->staging_directory, "tmpfs", MS_NOSUID, "mode=755,size=1m") != 0) {
-    fail("staging", "cannot mount a tmpfs on %s: %s", plan->staging_directory, strerror(errno));
-  }
-  for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, owners, i);
-  if (owners >= 0) close(owners);
+  static int owners[MAX_SOURCES];
+  for (size_t i = 0; i < plan->source_count; i++) owners[i] = owners_of(plan, owners, i);
+  cover_staging_directory(plan->staging_directory);
+  for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, owners[i], i);
   if (plan->network_program != NULL && plan->staging == STAGE_AS_ROOT) open_tun_to_helper(plan->staging_directory);
 }

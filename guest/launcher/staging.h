@@ -13,6 +13,8 @@
 /* Descriptors of the sources in their order; -1 for a tmpfs. With staging, source N is also at <directory>/N. */
 struct staged {
   int descriptors[MAX_SOURCES];
+  /* Of an overlay's `layer`; -1 for every other source. */
+  int layers[MAX_SOURCES];
 };
 
 /* Without following a symbolic link anywhere on the way. */
@@ -21,9 +23,12 @@ int staging_open(const char *path);
 /*
  * A copy of the source's mount tree, protected as a whole before anybody can see it: a file system mounted below a
  * read-only source is read-only too, and what the host mounts there later does not appear. `owners` holds the map of a
- * source that is mapped.
+ * source that is mapped. Of an overlay's lower directory, only the file system that it lies on is copied.
  */
 int staging_copy_mount(const struct source *source, int descriptor, int owners);
+
+/* Mounts an overlay in a private mount namespace and ends the program with a report when the kernel refuses it. */
+void try_overlay(const char *owners, const char *lower, const char *layer);
 
 void staging_prepare(const struct plan *plan, struct staged *staged);
 

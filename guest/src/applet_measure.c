@@ -1,13 +1,16 @@
 /*
  * measure: what lies below directories, as the disk holds it, and what their programs hold open after removing it.
  *
- *   measure BYTES ENTRIES HIDDEN UID USERS (DIRECTORY INSIDE)…
+ *   measure BYTES ENTRIES HIDDEN UID USERS (DIRECTORY INSIDE [+ OVERLAY]…)…
  *
  * Run by the server on its own host, over what sandboxes made: links are never followed, other file systems never entered, memory is
  * constant. It stops at once when more was found than one of the first three numbers (-1: count to the end).
  *
  * USERS is the descriptor of a user namespace whose root may look into the directories, or -1. Where a sandbox shows a directory, the
  * namespace around the sandbox is entered instead: it has the same ids, and its root may also look into the sandbox's programs.
+ *
+ * OVERLAY is where a program that shows DIRECTORY at INSIDE sees an overlay with its changes elsewhere: what the program holds open of it
+ * after removing it counts too. Files of an overlay have a device of their own, so they are not found otherwise.
  *
  * A removed file is held by descriptors, by mappings, and by messages that carry descriptors and that nobody has received yet
  * (SCM_RIGHTS). The kernel tells how many of the last kind a socket holds (scm_fds in fdinfo). They are copied out of it by MSG_PEEK,
@@ -261,23 +264,41 @@ static struct dirent *next_showing(DIR *proc, const struct stat *root, const cha
   return NULL;
 }
 
-static void measure_removed(const struct stat *root, const char *inside, long uid) {
+/* A directory on the host, where the sandbox shows it, and the overlays of that sandbox: pairs of "+" and a path. */
+struct place {
+  const char *path, *inside;
+  char **overlays;
+  int overlay_count;
+};
+
+static void count_overlays_held_by(int proc, const char *pid, const struct place *place, long uid) {
+  for (int i = 0; i < place->overlay_count && !is_over(); i++) {
+    char path[PATH_MAX];
+    struct stat status;
+    if (snprintf(path, sizeof path, "%.16s/root%s", pid, place->overlays[2 * i + 1]) >= (int)sizeof path) continue;
+    if (fstatat(proc, path, &status, AT_SYMLINK_NOFOLLOW) == 0) count_held_by(proc, pid, status.st_dev, uid);
+  }
+}
+
+static void measure_removed(const struct stat *root, const struct place *place, long uid) {
   DIR *proc = opendir("/proc");
-  for (struct dirent *entry; proc && !is_over() && (entry = next_showing(proc, root, inside));)
+  for (struct dirent *entry; proc && !is_over() && (entry = next_showing(proc, root, place->inside));) {
     count_held_by(dirfd(proc), entry->d_name, root->st_dev, uid);
+    count_overlays_held_by(dirfd(proc), entry->d_name, place, uid);
+  }
   if (proc) closedir(proc);
 }
 
 /* 0 or an errno. */
-static int measure_place(const char *path, const char *inside, long uid) {
+static int measure_place(const struct place *place, long uid) {
   struct stat root;
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = open(place->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return 0;
   if (fd < 0 || fstat(fd, &root) != 0) return errno;
   /* Not an entry, but a million names make it large. */
   found.bytes += (long long)root.st_blocks * 512;
   measure_below(fd, root.st_dev, 1);
-  if (!is_over()) measure_removed(&root, inside, uid);
+  if (!is_over()) measure_removed(&root, place, uid);
   return 0;
 }
 
@@ -298,7 +319,7 @@ static int users_around(int users, const char *path, const char *inside) {
 }
 
 /* The same by a child, because nobody can leave a namespace again. */
-static int measure_place_as(int users, const char *path, const char *inside, long uid) {
+static int measure_place_as(int users, const struct place *place, long uid) {
   struct {
     struct figures found;
     long long unseen;
@@ -308,8 +329,8 @@ static int measure_place_as(int users, const char *path, const char *inside, lon
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   pid_t child = fork();
   if (child == 0) {
-    int around = users_around(users, path, inside);
-    int error = around >= 0 && setns(around, CLONE_NEWUSER) != 0 ? errno : measure_place(path, inside, uid);
+    int around = users_around(users, place->path, place->inside);
+    int error = around >= 0 && setns(around, CLONE_NEWUSER) != 0 ? errno : measure_place(place, uid);
     memset(&report, 0, sizeof report);
     report.found = found;
     report.unseen = unseen;
@@ -337,8 +358,10 @@ int applet_measure(int argc, char **argv) {
   most.hidden = atoll(argv[3]);
   long uid = atol(argv[4]);
   int users = atoi(argv[5]);
-  for (int i = 6; i + 1 < argc && !is_over(); i += 2) {
-    int error = users < 0 ? measure_place(argv[i], argv[i + 1], uid) : measure_place_as(users, argv[i], argv[i + 1], uid);
+  for (int i = 6, next; i + 1 < argc && !is_over(); i = next) {
+    struct place place = {argv[i], argv[i + 1], argv + i + 2, 0};
+    for (next = i + 2; next + 1 < argc && strcmp(argv[next], "+") == 0; next += 2) place.overlay_count++;
+    int error = users < 0 ? measure_place(&place, uid) : measure_place_as(users, &place, uid);
     if (error) return fail_with(error, "cannot measure", argv[i]);
   }
   char text[160];

@@ -4,13 +4,13 @@
 #ifndef HOLDFAST_LOCKDOWN_H
 #define HOLDFAST_LOCKDOWN_H
 
-#include <stdbool.h>
+#include "syscall_filter.h"
 
 /*
  * Makes this process unreadable to its neighbours, forbids gaining privileges, empties the bounding, inheritable and
  * ambient capability sets, and installs the system call filter. Returns NULL, or the name of the step that failed.
- * refuses_reserving: files take space on a disk by being written and in no other way.
+ * Where commands are root of the sandbox (`rules.protects_guest_user`), the bounding set keeps what they may have.
  */
-const char *lockdown(bool refuses_reserving);
+const char *lockdown(struct syscall_rules rules);
 
 #endif

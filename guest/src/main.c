@@ -123,7 +123,9 @@ static _Noreturn void serve(int argc, char **argv) {
   int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
   if (self < 0) die("open /proc/self/exe");
   defaults.self_fd = lift(self, "keep the binary");
-  defaults.may_change_user = geteuid() == 0;
+  /* A sandbox whose commands are root has another user for the guest, with capabilities instead of uid 0. */
+  const bool is_root_inside = defaults.uid == 0 && geteuid() != 0;
+  defaults.may_change_user = geteuid() == 0 || is_root_inside;
   if (!defaults.may_change_user && defaults.uid != geteuid()) {
     errno = EPERM;
     die("serve another user without being root");
@@ -135,7 +137,7 @@ static _Noreturn void serve(int argc, char **argv) {
   if (chdir("/") != 0) die("enter /");
   /* Neighbours share /tmp: what one makes there is nobody else's to read unless it says so. */
   umask(defaults.first_user ? 077 : 022);
-  const char *failed = lockdown(refuses_reserving);
+  const char *failed = lockdown((struct syscall_rules){refuses_reserving, is_root_inside, geteuid()});
   if (failed) die(failed);
   occupy_low_descriptors();
   loop_open();

@@ -89,6 +89,9 @@ enum action {
   UNLESS_PRIORITY_OF_GUEST,
   UNLESS_IO_PRIORITY_OF_GUEST,
   UNLESS_GUEST,
+  UNLESS_GUEST_USER_FIRST,
+  UNLESS_GUEST_USER_OF_TWO,
+  UNLESS_GUEST_USER_OF_THREE,
   ACTION_COUNT,
 };
 
@@ -210,6 +213,22 @@ static void write_guest_rules(struct rules *r) {
   bpf_branch(r->p, BPF_JEQ, GUEST_PID, r->start[REFUSE], r->start[ALLOW]);
 }
 
+/*
+ * Where commands are root of the sandbox they may change their user. With the uid of the guest they could signal it and its supervisors,
+ * so they never get that. setfsuid stays: it gives no right over processes, and the guest uses it itself.
+ */
+static void write_guest_user_rules(struct rules *r, uid_t guest_user) {
+  const enum action actions[] = {UNLESS_GUEST_USER_FIRST, UNLESS_GUEST_USER_OF_TWO, UNLESS_GUEST_USER_OF_THREE};
+  for (unsigned last = 0; last < 3; last++) {
+    bpf_place(r->p, r->start[actions[last]]);
+    for (unsigned n = 0; n <= last; n++) {
+      load_argument(r, n);
+      when_equal(r, guest_user, r->start[REFUSE]);
+    }
+    bpf_jump(r->p, r->start[ALLOW]);
+  }
+}
+
 static void write_answers(struct rules *r) {
   const struct {
     bpf_label label;
@@ -227,20 +246,24 @@ static void write_answers(struct rules *r) {
 }
 
 /* The action of each number, for the search below. */
-static void fill_actions(uint8_t *actions, bool refuses_reserving) {
+static void fill_actions(uint8_t *actions, struct syscall_rules rules) {
   memset(actions, ABSENT, NUMBER_END);
   for (size_t i = 0; i < sizeof ALLOWED / sizeof *ALLOWED; i++) actions[ALLOWED[i]] = ALLOW;
   for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++) actions[REFUSED[i]] = REFUSE;
   actions[SYS_clone] = BY_CLONE_FLAGS;
   actions[SYS_socket] = actions[SYS_socketpair] = BY_SOCKET_KIND;
   actions[SYS_ioctl] = BY_IOCTL_REQUEST;
-  actions[SYS_fallocate] = refuses_reserving ? BY_FALLOCATE_MODE : ALLOW;
+  actions[SYS_fallocate] = rules.refuses_reserving ? BY_FALLOCATE_MODE : ALLOW;
   actions[SYS_personality] = BY_PERSONA;
   actions[SYS_prlimit64] = UNLESS_OF_OTHERS;
   actions[SYS_setpriority] = UNLESS_PRIORITY_OF_GUEST;
   actions[SYS_ioprio_set] = UNLESS_IO_PRIORITY_OF_GUEST;
   actions[SYS_sched_setscheduler] = actions[SYS_sched_setparam] = UNLESS_GUEST;
   actions[SYS_sched_setattr] = actions[SYS_sched_setaffinity] = UNLESS_GUEST;
+  if (!rules.protects_guest_user) return;
+  actions[SYS_setuid] = UNLESS_GUEST_USER_FIRST;
+  actions[SYS_setreuid] = UNLESS_GUEST_USER_OF_TWO;
+  actions[SYS_setresuid] = UNLESS_GUEST_USER_OF_THREE;
 }
 
 /* Binary search for the loaded number: it is between `first` and `end` of `starts`, the first numbers of runs with one action. */
@@ -257,7 +280,7 @@ static void write_search(struct rules *r, const uint8_t *actions, const uint16_t
   write_search(r, actions, starts, middle, end);
 }
 
-bool syscall_filter_build(struct bpf_program *p, bool refuses_reserving) {
+bool syscall_filter_build(struct bpf_program *p, struct syscall_rules rules) {
   struct rules r = {.p = p};
   for (int action = 0; action < ACTION_COUNT; action++) r.start[action] = bpf_new_label(p);
   bpf_label *others[] = {&r.no_family, &r.no_type, &r.no_protocol, &r.not_supported};
@@ -266,7 +289,7 @@ bool syscall_filter_build(struct bpf_program *p, bool refuses_reserving) {
   uint8_t actions[NUMBER_END + 1];
   uint16_t starts[NUMBER_END + 1];
   size_t run_count = 0;
-  fill_actions(actions, refuses_reserving);
+  fill_actions(actions, rules);
   actions[NUMBER_END] = ABSENT;
   for (uint16_t number = 0; number <= NUMBER_END; number++)
     if (number == 0 || actions[number] != actions[number - 1]) starts[run_count++] = number;
@@ -281,10 +304,11 @@ bool syscall_filter_build(struct bpf_program *p, bool refuses_reserving) {
 
   write_clone_rule(&r);
   write_socket_rule(&r);
-  write_ioctl_rule(&r, refuses_reserving);
+  write_ioctl_rule(&r, rules.refuses_reserving);
   write_fallocate_rule(&r);
   write_personality_rule(&r);
   write_guest_rules(&r);
+  write_guest_user_rules(&r, rules.guest_user);
   write_answers(&r);
   return bpf_finish(p);
 }

@@ -8,10 +8,17 @@
 
 #include "bpf.h"
 
-/*
- * Writes the filter into `p`, which starts as zeroes. False when it cannot be expressed, which is a mistake in the tables.
- * refuses_reserving: files take space on a disk by being written and in no other way.
- */
-bool syscall_filter_build(struct bpf_program *p, bool refuses_reserving);
+#include <sys/types.h>
+
+struct syscall_rules {
+  /* Files take space on a disk by being written and in no other way. */
+  bool refuses_reserving;
+  /* Commands are root of the sandbox and may become any of its users but the guest, which has this uid. */
+  bool protects_guest_user;
+  uid_t guest_user;
+};
+
+/* Writes the filter into `p`, which starts as zeroes. False when it cannot be expressed, which is a mistake in the tables. */
+bool syscall_filter_build(struct bpf_program *p, struct syscall_rules rules);
 
 #endif

@@ -4,6 +4,7 @@
 #include "start_request.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 bool user_is_packed(uid_t uid) { return defaults.first_user && uid >= defaults.first_user && uid - defaults.first_user < defaults.user_count; }
 
@@ -39,6 +40,10 @@ int user_choose(struct start_request *r, const char **message) {
   if (r->has_gid) gid = r->gid;
   if ((uid == 0 || gid == 0) && defaults.uid != 0) {
     *message = "commands never run as root";
+    return EPERM;
+  }
+  if (defaults.uid != geteuid() && uid == geteuid()) {
+    *message = "commands never run as the guest";
     return EPERM;
   }
   bool differs = uid != defaults.uid || gid != defaults.gid;

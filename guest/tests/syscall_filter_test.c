@@ -21,7 +21,7 @@
 #endif
 
 enum { ALLOWED = 0 };
-static struct bpf_program usual, without_reserving;
+static struct bpf_program usual, without_reserving, root_inside;
 static unsigned steps;
 
 /* Runs the program as the kernel does. */
@@ -58,8 +58,22 @@ static int of(long number, uint64_t a, uint64_t b, uint64_t c) { return answer(&
 
 int main(void) {
   CLAIM("the filter can be expressed, with and without reserving", {
-    EXPECT(syscall_filter_build(&usual, false));
-    EXPECT(syscall_filter_build(&without_reserving, true));
+    EXPECT(syscall_filter_build(&usual, (struct syscall_rules){0}));
+    EXPECT(syscall_filter_build(&without_reserving, (struct syscall_rules){.refuses_reserving = true}));
+    EXPECT(syscall_filter_build(&root_inside, (struct syscall_rules){.protects_guest_user = true, .guest_user = 65533}));
+  });
+  CLAIM("root of a sandbox becomes any user but the guest, in no argument and with no high bits set", {
+    const uint64_t guest = 65533, high = guest | 1ULL << 32, none = UINT32_MAX;
+    EXPECT(answer(&root_inside, SYS_setuid, guest, 0, 0) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setuid, high, 0, 0) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setreuid, none, guest, 0) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setreuid, guest, none, 0) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setresuid, none, none, guest) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setresuid, none, guest, none) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setresuid, guest, none, none) == EPERM);
+    EXPECT(answer(&root_inside, SYS_setuid, 42, guest, guest) == ALLOWED);
+    EXPECT(answer(&root_inside, SYS_setresuid, 42, 42, 42) == ALLOWED);
+    EXPECT(of(SYS_setuid, guest, 0, 0) == ALLOWED);
   });
   CLAIM("a foreign architecture is the end of the process", {
     struct seccomp_data data = {.nr = SYS_read, .arch = FOREIGN_ARCH};

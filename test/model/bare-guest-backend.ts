@@ -24,6 +24,7 @@ export const BARE_CAPABILITIES: Capabilities = {
   networkOn: true,
   images: false,
   writableRoot: true,
+  rootUser: false,
   severalUsers: CAN_PACK,
   packing: CAN_PACK,
   reasons: {},

@@ -101,11 +101,12 @@ export {
   MOUNT_MODES,
   MountWish,
   ROOT_KINDS,
+  SANDBOX_USERS,
   SandboxWish,
   WORKSPACE_MODES,
   WorkspaceWish,
 } from './sandbox-wish.ts'
-export type { HomeKind, RootKind, WorkspaceMode } from './sandbox-wish.ts'
+export type { HomeKind, RootKind, SandboxUserKind, WorkspaceMode } from './sandbox-wish.ts'
 export { ListSandboxesQuery, SANDBOX_STATES, SandboxView } from './sandboxes.ts'
 export type { SandboxState } from './sandboxes.ts'
 export {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { TimeoutMs } from './commands.ts'
 import { Cpus, MemoryBytes, Pids, WorkspaceBytes } from './limits.ts'
 import { pageOf } from './paging.ts'
-import { HOME_KINDS, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
+import { HOME_KINDS, ROOT_KINDS, SANDBOX_USERS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ProfileName } from './tenants.ts'
 
 /** Fields of a request that a profile can keep from being changed. */
@@ -14,6 +14,7 @@ export const LOCKABLE_FIELDS = [
   'network',
   'rootfs',
   'home',
+  'user',
   'workspace.mode',
   'limits.cpus',
   'limits.memory_bytes',
@@ -42,6 +43,7 @@ const ProfileFields = {
   network: SandboxWish.shape.network,
   rootfs: SandboxWish.shape.rootfs,
   home: SandboxWish.shape.home,
+  user: SandboxWish.shape.user,
   workspace_mode: z.enum(WORKSPACE_MODES, { error: 'must be "rw", "ro" or "none"' }).optional(),
   limits: z
     .strictObject({
@@ -89,6 +91,7 @@ export const ProfileView = z.object({
   network: z.enum(['off', 'on']),
   rootfs: z.enum(ROOT_KINDS),
   home: z.enum(HOME_KINDS),
+  user: z.enum(SANDBOX_USERS),
   workspace_mode: z.enum(WORKSPACE_MODES),
   limits: z.object({
     cpus: z.number().nullable(),

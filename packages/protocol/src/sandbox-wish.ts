@@ -20,6 +20,10 @@ export type RootKind = (typeof ROOT_KINDS)[number]
 export const HOME_KINDS = ['persistent', 'ephemeral'] as const
 export type HomeKind = (typeof HOME_KINDS)[number]
 
+/** Who commands are: an unprivileged user, or root of the sandbox's own user namespace, which is nobody on the host. */
+export const SANDBOX_USERS = ['user', 'root'] as const
+export type SandboxUserKind = (typeof SANDBOX_USERS)[number]
+
 const hostPath = z
   .string({ error: 'must be an absolute path of the host' })
   .max(4096, { error: 'must be at most 4096 characters' })
@@ -64,6 +68,8 @@ export const SandboxWish = z.strictObject({
   rootfs: z.enum(ROOT_KINDS, { error: 'must be "read-only" or "writable"' }).optional(),
   /** What `/home/user` is; `persistent`. */
   home: z.enum(HOME_KINDS, { error: 'must be "persistent" or "ephemeral"' }).optional(),
+  /** `root` needs a writable root, and has one unless `rootfs` says otherwise. */
+  user: z.enum(SANDBOX_USERS, { error: 'must be "user" or "root"' }).optional(),
   workspace: WorkspaceWish.optional(),
   /** Further directories of the host. */
   mounts: z

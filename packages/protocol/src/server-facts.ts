@@ -26,6 +26,7 @@ const CapabilitiesView = z.object({
   network_on: z.boolean(),
   images: z.boolean(),
   writable_root: z.boolean(),
+  root_user: z.boolean(),
   several_users: z.boolean(),
   packing: z.boolean(),
   /** For each `false` above: the reason and what would change it. */

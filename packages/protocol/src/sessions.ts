@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { Group, Owner, Subject } from './keys.ts'
 import { PagingShape } from './paging.ts'
-import { HOME_KINDS, MOUNT_MODES, ROOT_KINDS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
+import { HOME_KINDS, MOUNT_MODES, ROOT_KINDS, SANDBOX_USERS, SandboxWish, WORKSPACE_MODES } from './sandbox-wish.ts'
 import { ScopeRequest, SessionKey } from './scopes.ts'
 import { CLOSE_REASONS, PENDING_REASONS, SESSION_STATES, SUSPEND_REASONS, WORKSPACE_VERDICTS } from './session-words.ts'
 import { ProfileName, Seconds } from './tenants.ts'
@@ -213,6 +213,8 @@ export const SessionRecord = z.object({
   rootfs: z.enum(ROOT_KINDS),
   /** What `/home/user` is. */
   home: z.enum(HOME_KINDS),
+  /** Who its commands are. */
+  user: z.enum(SANDBOX_USERS),
   /** What of the host its workspace is; `source` is `null` for the session's own directory. */
   workspace_mount: z.object({ source: z.string().nullable(), mode: z.enum(WORKSPACE_MODES), target: z.string() }),
   mounts: z.array(z.object({ source: z.string(), target: z.string(), mode: z.enum(MOUNT_MODES) })),

@@ -51,7 +51,18 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
 
 const EXEC_OPTIONS: OptionNames<ExecOptions> = {
   ...{ key: true, scope: true, variables: true, missing: true, sessionId: true },
-  ...{ profile: true, pipeline: true, image: true, network: true, rootfs: true, home: true, workspace: true, mounts: true, limits: true },
+  ...{
+    profile: true,
+    pipeline: true,
+    image: true,
+    network: true,
+    rootfs: true,
+    home: true,
+    user: true,
+    workspace: true,
+    mounts: true,
+    limits: true,
+  },
   ...{ cwd: true, env: true, expectedIncarnation: true, command: true, stdin: true, interactive: true, timeoutMs: true, signal: true },
   ...{ onStdout: true, onStderr: true, onOutput: true, onStarted: true },
 }

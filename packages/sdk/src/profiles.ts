@@ -31,6 +31,7 @@ export interface Profile extends DefinitionFacts {
   readonly network: 'off' | 'on'
   readonly rootfs: 'read-only' | 'writable'
   readonly home: 'persistent' | 'ephemeral'
+  readonly user: 'user' | 'root'
   readonly workspaceMode: 'rw' | 'ro' | 'none'
   readonly limits: {
     readonly cpus: number | null
@@ -53,6 +54,7 @@ export interface ProfileSettings {
   readonly network?: 'off' | 'on' | undefined
   readonly rootfs?: 'read-only' | 'writable' | undefined
   readonly home?: 'persistent' | 'ephemeral' | undefined
+  readonly user?: 'user' | 'root' | undefined
   readonly workspaceMode?: 'rw' | 'ro' | 'none' | undefined
   /** `null`: no limit. */
   readonly limits?:

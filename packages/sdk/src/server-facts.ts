@@ -30,6 +30,7 @@ export interface BackendCapabilities {
   readonly networkOn: boolean
   readonly images: boolean
   readonly writableRoot: boolean
+  readonly rootUser: boolean
   readonly severalUsers: boolean
   readonly packing: boolean
   /** For each `false` above: the reason and what would change it. */

@@ -55,6 +55,8 @@ export interface SessionRecord {
   readonly network: 'off' | 'on' | null
   readonly rootfs: 'read-only' | 'writable'
   readonly home: 'persistent' | 'ephemeral'
+  /** Who its commands are. */
+  readonly user: 'user' | 'root'
   /** What of the host its workspace is; `source` is `null` for the session's own directory. */
   readonly workspaceMount: { readonly source: string | null; readonly mode: 'rw' | 'ro' | 'none'; readonly target: string }
   readonly mounts: readonly { readonly source: string; readonly target: string; readonly mode: 'rw' | 'ro' }[]

@@ -27,6 +27,8 @@ export interface SandboxWish {
   readonly rootfs?: 'read-only' | 'writable' | undefined
   /** What `/home/user` is: on disk and kept with the session (`persistent`, unless given), or in memory and empty in every new sandbox. */
   readonly home?: 'persistent' | 'ephemeral' | undefined
+  /** `root`: commands are root of the sandbox, where the server allows it. */
+  readonly user?: 'user' | 'root' | undefined
   readonly workspace?: WorkspaceWish | undefined
   /** Further directories of the host. */
   readonly mounts?: readonly MountWish[] | undefined
@@ -93,9 +95,9 @@ export function sessionBody(wish: SessionWish): CreateSessionBodyInput {
   }
 }
 
-export function sandboxFields({ profile, pipeline, image, network, rootfs, home, workspace, mounts, limits }: SandboxWish) {
+export function sandboxFields({ profile, pipeline, image, network, rootfs, home, user, workspace, mounts, limits }: SandboxWish) {
   return {
-    ...snake({ profile, pipeline, image, network, rootfs, home, workspace }),
+    ...snake({ profile, pipeline, image, network, rootfs, home, user, workspace }),
     ...(mounts === undefined ? {} : { mounts: [...mounts] }),
     ...(limits === undefined ? {} : { limits: snake(limits) }),
   }

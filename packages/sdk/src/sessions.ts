@@ -41,7 +41,18 @@ export interface Sessions {
 
 const SESSION_OPTIONS: OptionNames<GetOrCreateOptions> = {
   ...{ key: true, scope: true, variables: true, missing: true },
-  ...{ profile: true, pipeline: true, image: true, network: true, rootfs: true, home: true, workspace: true, mounts: true, limits: true },
+  ...{
+    profile: true,
+    pipeline: true,
+    image: true,
+    network: true,
+    rootfs: true,
+    home: true,
+    user: true,
+    workspace: true,
+    mounts: true,
+    limits: true,
+  },
   ...{ owner: true, ownerGroup: true, labels: true, metadata: true, times: true, pack: true, workspaceOnClose: true, waitMs: true },
   ...{ release: true, signal: true, timeoutMs: true },
 }

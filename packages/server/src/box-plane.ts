@@ -5,6 +5,7 @@
  *
  * The third part of the composition root, loaded only where the door is open.
  */
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { CheckHost } from './access/listen-address.ts'
@@ -17,8 +18,10 @@ import { relaySockets } from './ingress/box/relay-socket.ts'
 import type { WorkBudget } from './ingress/pipeline/work-budget.ts'
 import type { BoxOverview } from './ingress/box/run/box-overview.ts'
 import { openBoxRuntime } from './ingress/box/run/box-runtime.ts'
+import { withPossibleRoot } from './ingress/box/run/possible-root.ts'
 import type { ChosenBackend } from './sandboxes/choose.ts'
 import { sandboxUserOnHost } from './sandboxes/sandbox-user.ts'
+import type { SandboxUser } from './sandboxes/spec.ts'
 import type { SessionPlane } from './session-plane.ts'
 import type { Store } from './store/store.ts'
 import type { Log } from './telemetry/log.ts'
@@ -34,6 +37,13 @@ export interface BoxPlaneNeeds {
   readonly allowedOrigins: ReadonlySet<string>
   readonly clock: () => number
   readonly log: Log
+}
+
+/** Whom directories belong to that the server makes below the shared root: its owner, where sandboxes can show that owner's files as theirs. */
+async function ownerOfNew(hostRoot: string | null, { mapsOwners }: SessionPlane): Promise<SandboxUser> {
+  const found = hostRoot === null ? null : await stat(hostRoot).catch(() => null)
+  if (hostRoot === null || found === null || !(await mapsOwners(hostRoot))) return sandboxUserOnHost()
+  return { uid: found.uid, gid: found.gid }
 }
 
 export interface BoxPlane extends BoxDoor {
@@ -59,7 +69,8 @@ export async function openBoxPlane({
   const { sessions, listeners, skills, skillViews: views, sealing, mounts, workspaces } = plane
   const errors = createBoxErrors(clock)
   const runtime = await openBoxRuntime({
-    ...{ errors, sessions, listeners, store, skills, views, mounts, workspaces, sealing, tenantId, clock, log },
+    ...{ errors, listeners, store, skills, views, mounts, workspaces, sealing, tenantId, clock, log },
+    sessions: withPossibleRoot(sessions, chosen.capabilities.writableRoot),
     backend: chosen.backend,
     checkSandbox: (wish, owner) => plane.checkSandbox(wish, { tenantId, owner }),
     runsImages: chosen.capabilities.images,
@@ -67,7 +78,7 @@ export async function openBoxPlane({
     stateDir: home.path,
     hostRoot: settings.hostRoot,
     allowedRoots: config.allowedMountRoots,
-    user: sandboxUserOnHost(),
+    user: await ownerOfNew(settings.hostRoot, plane),
   })
   const privatePaths = [home.path]
   const beginWork = (caller: string) => budget.begin({ tenant: tenantId, caller, key: caller })

@@ -90,6 +90,8 @@ export interface SessionPlane {
   readonly pipelines: TenantPipelines
   readonly skills: Skills
   readonly skillViews: SkillViews
+  /** Whether sandboxes can show this directory's files as their own, whoever owns them. */
+  mapsOwners(directory: string): Promise<boolean>
   /** What models are offered. */
   readonly tools: Tools
   /** MCP servers in boxes. */
@@ -195,8 +197,10 @@ export async function openSessionPlane({
   const workspaces = createWorkspaces(home.workspacesDir, files)
   const boxRoot = hostRootOf(home.path, config.box.hostRoot)
   const boxPlaces = boxTenant === null ? null : { tenantId: boxTenant, ...ownersPlaces(boxRoot, workspaces.storageOf) }
+  const mapsOwners = async (directory: string) => range !== null && (await chosen.backend.hostUsers?.mapsOwners?.(directory)) === true
   const mounts = sessionMounts({
     ...{ allowedRoots, stateDir: home.path, ownPaths: own, user, defaultWorkspace: workspace, ownersPlaces: boxPlaces, log },
+    mapsOwners,
   })
   const specs = sessionSpecs({
     ...{ policy, chosen, profiles, pipelines, mounts, defaultWorkspace: workspace, packedSessions: config.packedSessions },
@@ -236,6 +240,7 @@ export async function openSessionPlane({
       workspaces,
       skillViews,
       packsDirectory: home.packsDir,
+      stateDirectory: home.stateDir,
       specFor: specs.specFor,
       usersFor: sessionUsers({ range, openBackend, log }),
     }),
@@ -286,6 +291,7 @@ export async function openSessionPlane({
     ...{ scopes, profiles, usualProfile: config.profile, pipelines },
     skills,
     skillViews,
+    mapsOwners,
     tools: createTools({
       ...{ store, sessions, skills, clock, views: skillViews },
       // A session that is older than stored skills has a pipeline of the configuration.

@@ -9,8 +9,9 @@ import type { CgroupLayout } from '../../../packages/server/src/sandboxes/backen
 import type { JailProbe } from '../../../packages/server/src/sandboxes/backends/jail/jail-backend.ts'
 import { findNetwork, jailCapabilities } from '../../../packages/server/src/sandboxes/backends/jail/jail-host.ts'
 import type { JailHost } from '../../../packages/server/src/sandboxes/backends/jail/jail-host.ts'
+import { NOT_ROOT } from '../../../packages/server/src/sandboxes/backends/jail/writable-root-trial.ts'
 import { explainRefusal } from '../../../packages/server/src/sandboxes/backends/jail/userns-refusal.ts'
-import { probeNsjail } from '../../../packages/server/src/sandboxes/backends/nsjail/nsjail-probe.ts'
+import { ONE_LAYOUT, probeNsjail } from '../../../packages/server/src/sandboxes/backends/nsjail/nsjail-probe.ts'
 import { NOWHERE } from './words.ts'
 import type { BackendWords, Refusal } from './words.ts'
 
@@ -23,28 +24,38 @@ const EVERYTHING: JailHost = {
   cgroups: { memory: PLACE, pids: PLACE, cpu: PLACE },
   network: { program: '/usr/bin/slirp4netns' },
   packingProblem: null,
+  writableRootProblem: null,
+  rootUserProblem: null,
 }
 
 export async function nsjailWords(packing: string | null): Promise<BackendWords> {
   const { probe } = await probeNsjail(NEEDS, { searchPath: NOWHERE })
-  return { kind: 'nsjail', ...capabilities(packing), refusals: [...unavailable(probe), ...withoutNamespaces('/usr/bin/nsjail')] }
+  return {
+    kind: 'nsjail',
+    ...capabilities(packing, ONE_LAYOUT),
+    refusals: [...unavailable(probe), ...withoutNamespaces('/usr/bin/nsjail')],
+  }
 }
 
 export async function bubblewrapWords(packing: string | null): Promise<BackendWords> {
   const { probe } = await probeBubblewrap(NEEDS, { searchPath: NOWHERE })
   const refusals = [...unavailable(probe), ...unavailable(await oldBubblewrap()), ...withoutNamespaces('/usr/bin/bwrap')]
-  return { kind: 'bubblewrap', ...capabilities(packing), refusals }
+  return { kind: 'bubblewrap', ...capabilities(packing, null), refusals }
 }
 
-function capabilities(packing: string | null): { readonly best: Capabilities; readonly lacking: readonly Capabilities[] } {
+function capabilities(
+  packing: string | null,
+  rootUserProblem: string | null,
+): { readonly best: Capabilities; readonly lacking: readonly Capabilities[] } {
   const lacking: readonly Partial<JailHost>[] = [
-    { isRoot: false, packingProblem: packing },
+    { isRoot: false, packingProblem: packing, writableRootProblem: NOT_ROOT, rootUserProblem: rootUserProblem ?? NOT_ROOT },
     { cgroups: cgroupsOf('') },
     { cgroups: cgroupsOf(VERSION_1) },
     { cgroups: cgroupsOf(VERSION_1, true) },
     { network: findNetwork(true, NOWHERE) },
   ]
-  return { best: jailCapabilities(EVERYTHING), lacking: lacking.map((lack) => jailCapabilities({ ...EVERYTHING, ...lack })) }
+  const all = { ...EVERYTHING, rootUserProblem }
+  return { best: jailCapabilities(all), lacking: lacking.map((lack) => jailCapabilities({ ...all, ...lack })) }
 }
 
 function cgroupsOf(mountinfo: string, isRoot = false): CgroupLayout {

@@ -19,6 +19,7 @@ export const CAPABILITIES: Readonly<Record<CapabilityName, string>> = {
   networkOn: 'network',
   images: 'images',
   writableRoot: 'writable root',
+  rootUser: 'root inside (`user: root`)',
   severalUsers: 'several users',
   packing: 'packed sessions',
 }

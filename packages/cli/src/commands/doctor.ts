@@ -128,6 +128,7 @@ const ABILITIES: Readonly<Record<CapabilityName, string>> = {
   networkOn: 'network',
   images: 'images',
   writableRoot: 'writable root',
+  rootUser: 'root inside',
   severalUsers: 'several users',
   packing: 'packed sessions',
 }
@@ -136,7 +137,17 @@ function backendLines({ kind, probe }: ProbedBackend): string {
   if (!probe.available) return `✗ ${kind}: ${probe.reason}\n    fix: ${probe.fix}`
   const { limits, reasons, ...rest } = probe.capabilities
   const can = { ...limits, ...rest }
-  const names: readonly CapabilityName[] = ['cpus', 'memory', 'pids', 'networkOn', 'images', 'writableRoot', 'severalUsers', 'packing']
+  const names: readonly CapabilityName[] = [
+    'cpus',
+    'memory',
+    'pids',
+    'networkOn',
+    'images',
+    'writableRoot',
+    'rootUser',
+    'severalUsers',
+    'packing',
+  ]
   const present = names.filter((name) => can[name]).map((name) => ABILITIES[name])
   const absent = names.filter((name) => !can[name]).map((name) => `    no ${ABILITIES[name]}: ${reasons[name] ?? 'no reason was given'}`)
   return [`✓ ${kind} ${probe.version}: ${present.join(', ')}`, ...absent].join('\n')

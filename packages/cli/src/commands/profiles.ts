@@ -21,6 +21,7 @@ interface SettingFlags {
   readonly network?: 'on' | 'off'
   readonly rootfs?: 'read-only' | 'writable'
   readonly home?: 'persistent' | 'ephemeral'
+  readonly user?: 'user' | 'root'
   readonly workspace?: 'rw' | 'ro' | 'none'
   readonly memory?: OrNone
   readonly cpus?: OrNone
@@ -92,6 +93,7 @@ function withSettings(command: Command): Command {
     .addOption(new Option('--network <on|off>', 'network of the sandbox').choices(['on', 'off']))
     .addOption(new Option('--rootfs <kind>', 'whether the root can be written').choices(['read-only', 'writable']))
     .addOption(new Option('--home <kind>', 'whether /home/user is kept with the session').choices(['persistent', 'ephemeral']))
+    .addOption(new Option('--user <who>', 'who commands are').choices(['user', 'root']))
     .addOption(new Option('--workspace <mode>', 'mode of the workspace').choices(['rw', 'ro', 'none']))
     .option('--memory <size>', 'memory, such as 512m or 2g, or none', byteSizeOrNone)
     .option('--cpus <number>', 'processors, such as 0.5, or none', decimalOrNone)
@@ -103,11 +105,11 @@ function withSettings(command: Command): Command {
 }
 
 function settingsOf(flags: SettingFlags): ProfileSettings {
-  const { image, network, rootfs, home, workspace, memory, cpus, pids, workspaceSize, timeout, maxTimeout, lock } = flags
+  const { image, network, rootfs, home, user, workspace, memory, cpus, pids, workspaceSize, timeout, maxTimeout, lock } = flags
   if (workspaceSize === 'none') throw wrongUse('--workspace-size takes a size; leave it out for the server’s')
   const limits = { memoryBytes: orNull(memory), cpus: orNull(cpus), pids: orNull(pids), workspaceBytes: workspaceSize }
   return {
-    ...{ image, network, rootfs, home, workspaceMode: workspace, locked: lock },
+    ...{ image, network, rootfs, home, user, workspaceMode: workspace, locked: lock },
     ...(Object.values(limits).some((limit) => limit !== undefined) ? { limits } : {}),
     ...{
       timeoutMs: timeout === undefined ? undefined : timeout * 1000,
@@ -143,7 +145,7 @@ function columns({ default: usual }: Profiles): readonly Column<Profile>[] {
 }
 
 function rows(profile: Profile) {
-  const { name, source, readOnly, version, image, network, rootfs, home, workspaceMode, limits, locked, reason } = profile
+  const { name, source, readOnly, version, image, network, rootfs, home, user, workspaceMode, limits, locked, reason } = profile
   return [
     ['name', name],
     ['source', readOnly ? `${source} (read-only)` : source],
@@ -152,6 +154,7 @@ function rows(profile: Profile) {
     ['network', network],
     ['root', rootfs],
     ['home', home],
+    ['user', user],
     ['workspace', workspaceMode],
     ['cpus', limitWords(limits.cpus)],
     ['memory', sizeOr(limits.memoryBytes, 'none')],

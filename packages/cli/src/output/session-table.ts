@@ -50,6 +50,7 @@ export function sessionRows(record: SessionRecord, now: number): readonly (reado
     ['network', record.network],
     ['home', record.home === 'ephemeral' ? 'ephemeral' : null],
     ['root', record.rootfs === 'writable' ? 'writable' : null],
+    ['user', record.user === 'root' ? 'root' : null],
     ['workspace', workspaceWords(record)],
     ['mounts', record.mounts.map(({ source, target, mode }) => `${source} at ${target} (${mode})`).join(', ') || null],
     [

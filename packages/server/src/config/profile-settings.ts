@@ -11,6 +11,7 @@ import {
   Pids,
   ProfileName,
   ROOT_KINDS,
+  SANDBOX_USERS,
   WORKSPACE_MODES,
   WorkspaceBytes,
 } from '@holdfast/protocol'
@@ -39,6 +40,7 @@ const ProfileSetting = z
       network: z.enum(['off', 'on'], { error: 'must be "off" or "on"' }).optional(),
       rootfs: z.enum(ROOT_KINDS, { error: 'must be read-only or writable' }).optional(),
       home: z.enum(HOME_KINDS, { error: 'must be persistent or ephemeral' }).optional(),
+      user: z.enum(SANDBOX_USERS, { error: 'must be user or root' }).optional(),
       /** The mode of the workspace. */
       workspace: z.enum(WORKSPACE_MODES, { error: 'must be rw, ro or none' }).optional(),
       limits: z
@@ -101,8 +103,9 @@ export function configuredProfiles(
     name,
     image: setting.image ?? null,
     network: setting.network ?? usual.network,
-    rootfs: setting.rootfs ?? 'read-only',
+    rootfs: setting.rootfs ?? (setting.user === 'root' ? 'writable' : 'read-only'),
     home: setting.home ?? 'persistent',
+    user: setting.user ?? 'user',
     workspaceMode: setting.workspace ?? 'rw',
     cpus: limits.cpus === undefined ? usual.limits.cpus : limits.cpus,
     memoryBytes: limits.memory === undefined ? usual.limits.memoryBytes : limits.memory,

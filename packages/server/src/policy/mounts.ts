@@ -31,6 +31,8 @@ export interface MountRules {
   readonly ownPaths?: readonly OwnPath[] | undefined
   readonly sandboxUid: number
   readonly sandboxGid: number
+  /** The user of the host whose files in this directory are shown as the sandbox user's; absent or `null`: `sandboxUid`. */
+  readonly ownerOf?: ((source: string) => Promise<number | null>) | undefined
   readonly log?: Pick<Log, 'info'> | undefined
 }
 
@@ -56,7 +58,11 @@ const ENGINE_SOCKETS = ['docker.sock', 'podman.sock', 'containerd.sock', 'crio.s
 export async function checkMounts(wishes: readonly MountWish[], rules: MountRules): Promise<readonly Mount[]> {
   const roots = await resolveRoots(rules)
   const mounts: Mount[] = []
-  for (const wish of wishes) mounts.push({ source: await checkSource(wish, rules, roots), target: wish.target, mode: wish.mode })
+  for (const wish of wishes) {
+    const source = await checkSource(wish, rules, roots)
+    const owner = (await rules.ownerOf?.(source)) ?? null
+    mounts.push({ source, target: wish.target, mode: wish.mode, ...(owner === null ? {} : { owner }) })
+  }
   return checkTargets(mounts)
 }
 
@@ -131,8 +137,9 @@ async function checkKind(source: string, refuse: Refuse): Promise<void> {
   }
 }
 
-async function checkWritable(source: string, { sandboxUid, sandboxGid }: MountRules, refuse: Refuse): Promise<void> {
-  if (await isWritableBy(source, sandboxUid, sandboxGid)) return
+async function checkWritable(source: string, { sandboxUid, sandboxGid, ownerOf }: MountRules, refuse: Refuse): Promise<void> {
+  const owner = (await ownerOf?.(source)) ?? null
+  if (await isWritableBy(source, owner ?? sandboxUid, owner ?? sandboxGid)) return
   refuse(
     `the sandbox's user (uid ${sandboxUid}) may not write to it; run \`chown ${sandboxUid}:${sandboxGid} ${source}\` or mount it read-only`,
   )

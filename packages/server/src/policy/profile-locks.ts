@@ -12,6 +12,7 @@ const VALUES: Readonly<Record<LockableField, (wish: SandboxWish) => string | num
   network: ({ network }) => network,
   rootfs: ({ rootfs }) => rootfs,
   home: ({ home }) => home,
+  user: ({ user }) => user,
   'workspace.mode': ({ workspace }) => workspace?.mode,
   'limits.cpus': ({ limits }) => limits?.cpus,
   'limits.memory_bytes': ({ limits }) => limits?.memory_bytes,

@@ -20,6 +20,7 @@ const LOOSER: Readonly<Record<LockableField, Looser>> = {
   network: more(({ network }) => (network === 'on' ? 1 : 0)),
   rootfs: more(({ rootfs }) => (rootfs === 'writable' ? 1 : 0)),
   home: more(({ home }) => (home === 'persistent' ? 1 : 0)),
+  user: more(({ user }) => (user === 'root' ? 1 : 0)),
   'workspace.mode': more(({ workspaceMode }) => -WORKSPACE_MODES.indexOf(workspaceMode)),
   'limits.cpus': more(({ cpus }) => orNoLimit(cpus)),
   'limits.memory_bytes': more(({ memoryBytes }) => orNoLimit(memoryBytes)),

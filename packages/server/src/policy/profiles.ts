@@ -7,7 +7,7 @@
  * replaced in silence. An image is the caller's, else the operator's setting `image`, else the profile's.
  */
 import { HoldfastError } from '@holdfast/protocol'
-import type { HomeKind, LockableField, RootKind, SandboxWish, WorkspaceMode } from '@holdfast/protocol'
+import type { HomeKind, LockableField, RootKind, SandboxUserKind, SandboxWish, WorkspaceMode } from '@holdfast/protocol'
 import type { CompleteWish } from '../store/tables/sessions.ts'
 import { checkLocks } from './profile-locks.ts'
 
@@ -18,6 +18,7 @@ export interface Profile {
   readonly network: 'off' | 'on'
   readonly rootfs: RootKind
   readonly home: HomeKind
+  readonly user: SandboxUserKind
   readonly workspaceMode: WorkspaceMode
   readonly cpus: number | null
   readonly memoryBytes: number | null
@@ -65,6 +66,7 @@ export const DEFAULT: Profile = {
   network: 'off',
   rootfs: 'read-only',
   home: 'persistent',
+  user: 'user',
   workspaceMode: 'rw',
   cpus: 1,
   memoryBytes: 512 * MEBIBYTE,
@@ -142,8 +144,9 @@ function fill(profile: Profile, wish: SandboxWish): SandboxWish {
     profile: profile.name,
     ...(image === undefined ? {} : { image }),
     network: wish.network ?? profile.network,
-    rootfs: wish.rootfs ?? profile.rootfs,
+    rootfs: rootOf(profile, wish),
     home: wish.home ?? profile.home,
+    user: wish.user ?? profile.user,
     workspace: { ...wish.workspace, mode: wish.workspace?.mode ?? profile.workspaceMode },
     limits: {
       ...{ cpus, memory_bytes: memoryBytes, pids },
@@ -151,6 +154,12 @@ function fill(profile: Profile, wish: SandboxWish): SandboxWish {
       ...named(wish.limits ?? {}),
     },
   }
+}
+
+/** Root of a sandbox has something to write to, unless the profile keeps the root as it is. */
+function rootOf(profile: Profile, { rootfs, user = profile.user }: SandboxWish): RootKind {
+  if (rootfs !== undefined) return rootfs
+  return user === 'root' && !profile.locked.includes('rootfs') ? 'writable' : profile.rootfs
 }
 
 /** A field that is there without a value is one that was left out. */

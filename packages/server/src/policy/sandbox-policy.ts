@@ -33,7 +33,8 @@ export function sandboxPolicy(defaults: PolicyDefaults): SandboxPolicy {
   const specFor = (wish: SandboxWish, mounts: readonly Mount[], packed?: PackedUsers): SandboxSpec => ({
     image: wish.image ?? (defaults.hasImages ? defaults.image : null),
     network: wish.network ?? defaults.network,
-    rootfs: wish.rootfs ?? 'read-only',
+    rootfs: wish.rootfs ?? (wish.user === 'root' ? 'writable' : 'read-only'),
+    ...(wish.user === 'root' ? { user: wish.user } : {}),
     mounts,
     limits: limitsFor(wish.limits, defaults.limits),
     ...(packed === undefined ? {} : { packed }),

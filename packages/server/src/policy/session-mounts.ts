@@ -49,6 +49,8 @@ export interface SessionMountsNeeds {
   /** Its own programs and configuration; never shown. */
   readonly ownPaths?: readonly OwnPath[]
   readonly user: SandboxUser
+  /** Whether a directory's files can be shown as the sandbox user's, whoever owns them; absent: never. */
+  readonly mapsOwners?: ((source: string) => Promise<boolean>) | undefined
   readonly log?: Pick<Log, 'info'>
   readonly defaultWorkspace: DefaultWorkspace | null
   /** Of owners of this one tenant: another tenant may have one of the same name. */
@@ -56,7 +58,7 @@ export interface SessionMountsNeeds {
 }
 
 export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
-  const { allowedRoots, stateDir, ownPaths, log, user, defaultWorkspace, ownersPlaces = null } = needs
+  const { allowedRoots, stateDir, ownPaths, log, user, mapsOwners, defaultWorkspace, ownersPlaces = null } = needs
   const placesIn = (tenantId: string) => (ownersPlaces?.tenantId === tenantId ? ownersPlaces : null)
   return {
     async withOwners(mounts, { tenantId, owner }, sessionId) {
@@ -73,11 +75,33 @@ export function sessionMounts(needs: SessionMountsNeeds): SessionMounts {
       const roots = [...allowedRoots.map((root) => inTenant(root, tenantId)), ...(more?.rootsOf(owner) ?? [])]
       const place = more?.placeOf(owner) ?? null
       const [others, placed] = place === null ? [wishes, []] : await inPlace(wishes, place)
-      const mounts = await checkMounts(others, { allowedRoots: roots, stateDir, ownPaths, log, sandboxUid: user.uid, sandboxGid: user.gid })
+      const ownerOf = sharedOwner(more?.rootsOf(owner) ?? [], mapsOwners)
+      const mounts = await checkMounts(others, {
+        ...{ allowedRoots: roots, stateDir, ownPaths, log, ownerOf },
+        ...{ sandboxUid: user.uid, sandboxGid: user.gid },
+      })
       if (isSourceShown(wish)) await checkDirectory(wish.workspace?.source ?? '')
-      return checkTargets([...own, ...placed, ...mounts])
+      const shown = await Promise.all(placed.map(async (mount) => ({ ...mount, ...ownerField(await ownerOf?.(mount.source)) })))
+      return checkTargets([...own, ...shown, ...mounts])
     },
   }
+}
+
+/**
+ * Who owns what the operator shares with a client, such as root where the client is a container: the client's files are the sandbox user's
+ * inside, and the sandbox's files the client's. Other directories of the host keep their owners: a caller chose them, and not the operator.
+ */
+function sharedOwner(roots: readonly string[], mapsOwners: SessionMountsNeeds['mapsOwners']) {
+  if (roots.length === 0 || mapsOwners === undefined) return undefined
+  return async (source: string): Promise<number | null> => {
+    const real = await Promise.all(roots.map(async (root) => (await realpathOr(root)) ?? root))
+    if (!real.some((root) => isWithin(source, root)) || !(await mapsOwners(source))) return null
+    return (await stat(source)).uid
+  }
+}
+
+function ownerField(owner: number | null | undefined): Pick<Mount, 'owner'> {
+  return owner === null || owner === undefined ? {} : { owner }
 }
 
 /** The session's own directory, unless another is in its place. */

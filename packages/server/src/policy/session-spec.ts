@@ -98,6 +98,7 @@ function checkPacked(wish: CompleteWish, { backend, capabilities }: ChosenBacken
   if (!capabilities.packing) refuse(capabilities.reasons.packing ?? 'it cannot be done here')
   if (showsHost(wish)) refuse('a directory of the host would be one that all of them share')
   if (wish.rootfs === 'writable') refuse('a writable root is a place that all of them share')
+  if (wish.user === 'root') refuse('root of the sandbox would be root of all of them')
   if (wish.workspace?.mode === 'ro') refuse('their workspaces are writable')
   if (wish.home === 'ephemeral') refuse('their homes are directories on disk')
 }

@@ -14,14 +14,17 @@ export const BACKEND_KINDS = ['podman', 'docker', 'nsjail', 'bubblewrap'] as con
 /** In the order of automatic choice. */
 export type BackendKind = (typeof BACKEND_KINDS)[number]
 
-export type CapabilityName = 'cpus' | 'memory' | 'pids' | 'networkOn' | 'images' | 'writableRoot' | 'severalUsers' | 'packing'
+export type CapabilityName = 'cpus' | 'memory' | 'pids' | 'networkOn' | 'images' | 'writableRoot' | 'rootUser' | 'severalUsers' | 'packing'
 
 /** What this backend can do on this machine, as found by the probe. */
 export interface Capabilities {
   readonly limits: { readonly cpus: boolean; readonly memory: boolean; readonly pids: boolean }
   readonly networkOn: boolean
   readonly images: boolean
+  /** The sandbox's user may write below `/usr`, `/opt` and `/var`. */
   readonly writableRoot: boolean
+  /** Commands may be root of the sandbox's own user namespace: `SandboxSpec.user`. */
+  readonly rootUser: boolean
   /** The guest is another user than the commands, and commands may run as several users. */
   readonly severalUsers: boolean
   /** `SandboxSpec.packed` can be honoured: neighbours in one sandbox that see nothing of each other. */
@@ -55,6 +58,8 @@ export interface FreezerFacet {
 export interface HostUsersFacet {
   /** Why the commands of this spec cannot have a host user of their own, or `null`. */
   problem(spec: SandboxSpec, signal?: AbortSignal): Promise<string | null>
+  /** Whether files in this directory can be shown as those of another owner (`Mount.owner`); absent: never. */
+  mapsOwners?(source: string): Promise<boolean>
 }
 
 /** Bytes in the TCP and UDP buffers of a sandbox that the server killed for it, and the limit that it passed. */

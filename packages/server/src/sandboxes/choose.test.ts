@@ -9,6 +9,7 @@ const CAPABILITIES = {
   networkOn: true,
   images: true,
   writableRoot: true,
+  rootUser: false,
   severalUsers: true,
   packing: true,
   reasons: {},

@@ -23,11 +23,25 @@ export interface UidRange {
  */
 export const DEFAULT_UID_RANGE: UidRange = { first: 2_010_000_000, count: 80_000_000 }
 
+/** Users 1 to 1000 of a sandbox with `user: root`, and nobody. */
+export const SYSTEM_USERS = 1001
+
 /** The same id always has the same users; two ids have the same ones with a probability of 2 / `count`. */
 export function hostUsersOf({ first, count }: UidRange, id: string): HostUsers {
   const pairs = Math.floor(count / 2)
   const pair = Number.parseInt(createHash('sha256').update(id).digest('hex').slice(0, 12), 16) % pairs
   return { commands: first + 2 * pair, guest: first + 2 * pair + 1 }
+}
+
+/** The first of `SYSTEM_USERS` ids in a row that hold none of `others`; `null` in a range that is too small. They follow from the id too. */
+export function systemUsersOf({ first, count }: UidRange, id: string, others: readonly number[]): number | null {
+  const blocks = Math.floor(count / SYSTEM_USERS)
+  const start = Number.parseInt(createHash('sha256').update(id).digest('hex').slice(12, 24), 16)
+  for (let step = 0; step < Math.min(blocks, others.length + 1); step += 1) {
+    const candidate = first + ((start + step) % blocks) * SYSTEM_USERS
+    if (others.every((uid) => uid < candidate || uid >= candidate + SYSTEM_USERS)) return candidate
+  }
+  return null
 }
 
 /** Files of a host that say which ids are somebody's; given by tests of another host. */

@@ -17,6 +17,7 @@ const ABLE: Capabilities = {
   networkOn: true,
   images: true,
   writableRoot: true,
+  rootUser: true,
   severalUsers: true,
   packing: true,
   reasons: {},

@@ -64,6 +64,7 @@ export function assertPackable(kind: string, capabilities: Capabilities, spec: S
   if (!Number.isSafeInteger(packed.pidsPerUid) || packed.pidsPerUid < 1)
     refuse(`${packed.pidsPerUid} processes per uid are not a number from 1 on`)
   if (spec.rootfs === 'writable') refuse('a writable root is a place that all of them share')
+  if (spec.user === 'root') refuse('root of the sandbox would be root of all of them')
   const shared = spec.mounts.find((mount) => mount.mode === 'rw')
   if (shared !== undefined) refuse(`the writable mount at ${shared.target} is a place that all of them share`)
   const inside = spec.mounts.find(({ target }) => target === PACKED_ROOT || target.startsWith(`${PACKED_ROOT}/`))

@@ -11,6 +11,8 @@ export interface Mount {
   readonly mode: 'ro' | 'rw'
   /** Files of the session itself, which belong to `HostUsers.commands`. Absent: files of the host, whose owners stay what they are. */
   readonly isOwn?: true
+  /** Files of the host that belong to this user are shown as those of the sandbox's user. Absent: `sandboxUserOnHost()`. */
+  readonly owner?: number
 }
 
 /** `null` means no limit is wished, never "whatever you can". */
@@ -40,6 +42,8 @@ export interface HostUsers {
   readonly commands: number
   /** Of a jail's guest, who makes its namespaces. */
   readonly guest: number
+  /** The first of `SYSTEM_USERS` ids, for the users 1 to 1000 and nobody of a sandbox with `user: root`. */
+  readonly system?: number
 }
 
 export interface SandboxSpec {
@@ -47,6 +51,8 @@ export interface SandboxSpec {
   readonly image: string | null
   readonly network: 'off' | 'on'
   readonly rootfs: 'read-only' | 'writable'
+  /** Absent: the unprivileged user. `root`: commands are uid 0 of the sandbox's own user namespace; needs a writable root and `users`. */
+  readonly user?: 'root'
   /** No two targets equal or nested in a way that hides one, except below `/workspace` and `/home/user`, parents first. */
   readonly mounts: readonly Mount[]
   readonly limits: Limits

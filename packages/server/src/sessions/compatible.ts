@@ -32,13 +32,14 @@ type Shape = readonly (readonly [field: string, value: string | number | null | 
 const NO_SHAPE: ReadonlyMap<string, Shape[number][1]> = new Map()
 
 /** The pipeline is not among them: several may work in one conversation. */
-function namedOf({ profile, image, network, rootfs, home, workspace, mounts, limits }: SandboxWish): Shape {
+function namedOf({ profile, image, network, rootfs, home, user, workspace, mounts, limits }: SandboxWish): Shape {
   return [
     ['profile', profile],
     ['image', image],
     ['network', network],
     ['rootfs', rootfs],
     ['home', home],
+    ['user', user],
     ['workspace.source', workspace?.source],
     ['workspace.mode', workspace?.mode],
     ['workspace.target', workspace?.target],
@@ -49,9 +50,9 @@ function namedOf({ profile, image, network, rootfs, home, workspace, mounts, lim
 
 /** What is not recorded is what it was before it could be wished. */
 function shapeOf(wish: SandboxWish): Shape {
-  const { rootfs = 'read-only', home = 'persistent', workspace = {}, mounts = [] } = wish
+  const { rootfs = 'read-only', home = 'persistent', user = 'user', workspace = {}, mounts = [] } = wish
   const { mode = 'rw', target = DEFAULT_WORKSPACE } = workspace
-  return namedOf({ ...wish, rootfs, home, workspace: { ...workspace, mode, target }, mounts })
+  return namedOf({ ...wish, rootfs, home, user, workspace: { ...workspace, mode, target }, mounts })
 }
 
 /** In whatever order they are named; `null` for none at all. */

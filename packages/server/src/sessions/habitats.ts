@@ -14,6 +14,7 @@ import { PRIVATE_TMP } from '../guest/exec-request.ts'
 import type { BackendKind } from '../sandboxes/backend.ts'
 import { makePackedPlace, makePackedSource, removePackedPlace } from '../sandboxes/packed-directory.ts'
 import { packedPaths, packedPlace } from '../sandboxes/packing.ts'
+import { withRootLayer } from '../sandboxes/root-layer.ts'
 import { sandboxUserOnHost } from '../sandboxes/sandbox-user.ts'
 import type { HostUsers, PackedUsers, SandboxSpec, SandboxUser } from '../sandboxes/spec.ts'
 import { SKILLS_TARGET } from '../skills/skill-views.ts'
@@ -59,13 +60,15 @@ export interface HabitatNeeds {
   readonly skillViews: PlacedViews
   /** Holds one directory per packing key; exists. */
   readonly packsDirectory: string
+  /** Of the backends, which keep changes of writable roots there. */
+  readonly stateDirectory: string
   /** Policy's answer to a session's wish, with these files. */
   specFor(session: Pick<SessionRow, 'id' | 'wish' | 'tenantId' | 'owner'>, shown: Shown): Promise<SandboxSpec>
   /** Who its sandbox is on the host; `null`: who all sandboxes are. */
   usersFor(session: SessionRow, spec: SandboxSpec, backend: BackendKind): Promise<HostUsers | null>
 }
 
-export function createHabitats({ workspaces, skillViews, packsDirectory, specFor, usersFor }: HabitatNeeds): Habitats {
+export function createHabitats({ workspaces, skillViews, packsDirectory, stateDirectory, specFor, usersFor }: HabitatNeeds): Habitats {
   async function withUsers(session: SessionRow, spec: SandboxSpec, backend: BackendKind): Promise<SandboxSpec> {
     const users = await usersFor(session, spec, backend)
     return users === null ? spec : { ...spec, users }
@@ -101,19 +104,16 @@ export function createHabitats({ workspaces, skillViews, packsDirectory, specFor
       return { spec, verdict }
     },
     placesOf(session) {
-      const { id, packKey, wish } = session
+      const { id, packKey, wish, sandboxId } = session
       if (packKey !== null) return [{ directory: join(packsDirectory, packKey, id), inside: packedPlace(id) }]
       const { source, mode, target = DEFAULT_WORKSPACE } = wish.workspace ?? {}
       const own = { directory: workspaces.filesOf(id), inside: DEFAULT_WORKSPACE }
       const skills = { directory: skillViews.shownAt(id), inside: SKILLS_TARGET }
       const home = hasOwnHome(wish) ? [{ directory: workspaces.homeOf(id, homeGenerationOf(session)), inside: HOME }] : []
-      if (source === undefined || mode === 'none') return [own, ...home, skills]
-      return [
-        ...home,
-        ...(target === DEFAULT_WORKSPACE ? [] : [own]),
-        ...(mode === 'ro' ? [] : [{ directory: source, inside: target }]),
-        skills,
-      ]
+      const shown = mode === 'ro' || source === undefined ? [] : [{ directory: source, inside: target }]
+      const isOwn = source === undefined || mode === 'none'
+      const places = isOwn ? [own, ...home, skills] : [...home, ...(target === DEFAULT_WORKSPACE ? [] : [own]), ...shown, skills]
+      return wish.rootfs !== 'writable' || sandboxId === null ? places : withRootLayer(places, stateDirectory, sandboxId)
     },
     removeOldHomes(session) {
       const place = session.packKey === null ? workspaces.storageOf(session.id) : join(packsDirectory, session.packKey, session.id)

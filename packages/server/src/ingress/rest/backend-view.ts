@@ -15,10 +15,10 @@ export function backendView({ kind, probe }: ProbedBackend, chosenKind: string):
   return { ...{ kind, chosen, available: true, version, capabilities: capabilitiesView(capabilities) }, reason: null, fix: null }
 }
 
-function capabilitiesView({ limits, networkOn, images, writableRoot, severalUsers, packing, reasons }: Capabilities) {
+function capabilitiesView({ limits, networkOn, images, writableRoot, rootUser, severalUsers, packing, reasons }: Capabilities) {
   return {
     limits: { ...limits },
-    ...{ network_on: networkOn, images, writable_root: writableRoot, several_users: severalUsers, packing },
+    ...{ network_on: networkOn, images, writable_root: writableRoot, root_user: rootUser, several_users: severalUsers, packing },
     reasons: { ...reasons },
   }
 }

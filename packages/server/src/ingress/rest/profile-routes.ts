@@ -114,10 +114,11 @@ function by(call: Entered & Visit): ProfileChangedBy {
 }
 
 function profileView({ profile, source, stored }: ListedProfile, reason: string | null): ProfileView {
-  const { name, image, network, rootfs, home, workspaceMode, cpus, memoryBytes, pids, workspaceBytes, timeoutMs, maxTimeoutMs } = profile
+  const { name, image, network, rootfs, home, user, workspaceMode, cpus, memoryBytes, pids, workspaceBytes, timeoutMs, maxTimeoutMs } =
+    profile
   return {
     ...{ name, ...definitionFacts(source, stored), built_in: source === 'built-in', usable: reason === null, reason },
-    ...{ image, network, rootfs, home, workspace_mode: workspaceMode },
+    ...{ image, network, rootfs, home, user, workspace_mode: workspaceMode },
     limits: { cpus, memory_bytes: memoryBytes, pids, workspace_bytes: workspaceBytes },
     ...{ timeout_ms: timeoutMs, max_timeout_ms: maxTimeoutMs, locked: [...profile.locked] },
   }

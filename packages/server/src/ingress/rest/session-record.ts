@@ -40,6 +40,7 @@ export function sessionRecord(row: SessionRow): SessionRecord {
     network: wish.network ?? null,
     rootfs: wish.rootfs ?? 'read-only',
     home: wish.home ?? 'persistent',
+    user: wish.user ?? 'user',
     workspace_mount: {
       source: wish.workspace?.source ?? null,
       mode: wish.workspace?.mode ?? 'rw',

@@ -46,8 +46,8 @@ export async function keyOf(request: KeyRequest, { scopes, pipelines }: KeyNeeds
 }
 
 /** The part of a request that shapes the sandbox. */
-export function wishOf({ profile, pipeline, image, network, rootfs, home, workspace, mounts, limits }: SandboxWish): SandboxWish {
-  return { profile, pipeline, image, network, rootfs, home, workspace, mounts, limits }
+export function wishOf({ profile, pipeline, image, network, rootfs, home, user, workspace, mounts, limits }: SandboxWish): SandboxWish {
+  return { profile, pipeline, image, network, rootfs, home, user, workspace, mounts, limits }
 }
 
 export async function sessionRequest(body: CreateSessionBody, needs: KeyNeeds, caller: Caller): Promise<SessionRequest> {

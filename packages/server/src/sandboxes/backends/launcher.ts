@@ -8,6 +8,7 @@ import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { DEFAULT_UID_RANGE, hostUsersOf } from '../host-users.ts'
 import { sandboxUserOnHost } from '../sandbox-user.ts'
+import { exchangedOwners } from './owner-map.ts'
 
 const Report = z.discriminatedUnion('ok', [
   z.object({ ok: z.literal(true), pid: z.int(), starttime: z.int() }),
@@ -49,7 +50,13 @@ export function limitTerminals(launcherPath: string, firstPid: number, signal?: 
 /** Throws unless files in these directories can be shown as those of another owner. */
 export function tryOwnerMap(launcherPath: string, sources: readonly string[], signal?: AbortSignal): Promise<void> {
   const { commands } = hostUsersOf(DEFAULT_UID_RANGE, '')
-  return runLauncher(launcherPath, ['try-owner-map', String(sandboxUserOnHost().uid), String(commands), ...sources], signal)
+  return runLauncher(launcherPath, ['try-owner-map', exchangedOwners(sandboxUserOnHost().uid, commands), ...sources], signal)
+}
+
+/** Throws unless an overlay can be mounted over `/usr` with mapped owners, with its changes in this directory. */
+export function tryOverlay(launcherPath: string, layer: string, signal?: AbortSignal): Promise<void> {
+  const { commands } = hostUsersOf(DEFAULT_UID_RANGE, '')
+  return runLauncher(launcherPath, ['try-overlay', exchangedOwners(0, commands), '/usr', layer], signal)
 }
 
 function run(

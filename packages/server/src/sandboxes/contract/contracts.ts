@@ -8,9 +8,13 @@ import type { BackendUnderTest } from '../../../../../test/environment/backends.
 import { backendsUnderTest } from '../../../../../test/environment/backends.ts'
 import type { BackendKind, BackendNeeds, SandboxBackend } from '../backend.ts'
 import { ISOLATION_PROMISES, isolationContract } from './isolation.ts'
-import { ON_EVERY_BACKEND } from './excuses.ts'
+import { isServerRoot } from '../sandbox-user.ts'
+import { ON_EVERY_BACKEND, WITH_ROOT_INSIDE } from './excuses.ts'
 import { LIFECYCLE_PROMISES, lifecycleContract } from './lifecycle.ts'
 import type { Excuses, Subject } from './subject.ts'
+
+/** Backends that can give `user: root` under a root server. */
+const TAKES_ROOT: readonly BackendKind[] = ['bubblewrap', 'podman']
 
 type Open = (needs: BackendNeeds, settings: BackendUnderTest['settings']) => SandboxBackend
 
@@ -26,6 +30,8 @@ export async function backendContracts(kind: BackendKind, open: Open, cannotItse
   const subject = subjectOf(found, open)
   lifecycleContract(subject, cannot)
   isolationContract(subject, cannot)
+  if (TAKES_ROOT.includes(kind) && isServerRoot())
+    isolationContract(subject, { ...cannot, ...WITH_ROOT_INSIDE }, { user: 'root', rootfs: 'writable' })
 }
 
 export function subjectOf({ kind, settings }: BackendUnderTest, open: Open): Subject {

@@ -13,3 +13,26 @@ export const WITHOUT_IMAGES: Excuses = {
 export const ON_EVERY_BACKEND: Excuses = {
   'fill netlink answers beyond the memory limit': 'no kernel counts the answers of NETLINK_ROUTE, and programs need it to list interfaces',
 }
+
+const OF_THE_IMAGE = 'the directories of an image belong to its own users (ADR 0032)'
+export const WITH_IMAGES: Excuses = {
+  'a writable root can be written below /usr, /opt and /var by the sandbox user': OF_THE_IMAGE,
+  'a file of the system can be changed and removed in a writable root, and the host keeps its own': OF_THE_IMAGE,
+  'changes of a writable root are on disk while the sandbox lives, and end with it': OF_THE_IMAGE,
+  'a mount may lie below a directory of a writable root': OF_THE_IMAGE,
+}
+
+/** What `user: root` is: commands are uid 0 of a user namespace of their own, with a root that they may write. */
+const IS_ROOT = 'commands are root of their own user namespace by choice; on the host they are nobody'
+const IS_WRITABLE = 'the root is writable by choice; the bound of the session counts what is written there'
+export const WITH_ROOT_INSIDE: Excuses = {
+  'run as root or in a group of root': IS_ROOT,
+  'become root by asking': IS_ROOT,
+  'become root by a setuid file in a mount': IS_ROOT,
+  'become root by a setuid file made inside': IS_ROOT,
+  'hold a capability in any of the five sets':
+    'commands keep seven capabilities over their own namespace; the lifecycle contract names them',
+  'write anywhere but in the promised places': IS_WRITABLE,
+  'a disk filled wherever it can be written': IS_WRITABLE,
+  'every writable place filled at once, beyond the memory limit': IS_WRITABLE,
+}

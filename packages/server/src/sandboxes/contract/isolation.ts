@@ -18,6 +18,7 @@ import { PROCESSES } from './isolation/processes.ts'
 import { RESOURCES } from './isolation/resources.ts'
 import { SYSTEM_CALLS } from './isolation/system-calls.ts'
 import { WORKSPACE } from './isolation/workspace.ts'
+import type { Wish } from './laboratory.ts'
 import { proveAll } from './prove.ts'
 import type { Excuses, Proofs, Subject } from './subject.ts'
 
@@ -37,11 +38,12 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
 
 export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))
 
-export function isolationContract(subject: Subject, cannot: Excuses = {}): void {
-  describe(`${subject.kind} keeps the isolation contract`, () => {
+/** `always`: what every sandbox of the suite is made with. */
+export function isolationContract(subject: Subject, cannot: Excuses = {}, always: Wish = {}): void {
+  describe(`${subject.kind} keeps the isolation contract${always.user === 'root' ? ' with root inside' : ''}`, () => {
     let ground: Ground | undefined
     beforeAll(async () => {
-      ground = await prepareGround(subject)
+      ground = await prepareGround(subject, always)
     })
     afterAll(async () => {
       expect(await ground?.close(), 'left behind').toEqual([])

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { connectInside } from '../../guest/guest-inside.ts'
 import type { Inside } from '../../guest/inside.ts'
 import type { BackendNeeds, Capabilities, Sandbox, SandboxBackend } from '../backend.ts'
-import { DEFAULT_UID_RANGE, hostUsersOf } from '../host-users.ts'
+import { DEFAULT_UID_RANGE, hostUsersOf, systemUsersOf } from '../host-users.ts'
 import type { UidRange } from '../host-users.ts'
 import { isServerRoot, sandboxUserOnHost } from '../sandbox-user.ts'
 import { findSubordinateIds } from '../subordinate-ids.ts'
@@ -26,6 +26,7 @@ export interface Wish {
   readonly image?: string | null
   readonly network?: SandboxSpec['network']
   readonly rootfs?: SandboxSpec['rootfs']
+  readonly user?: 'root'
   readonly mounts?: readonly Mount[]
   readonly limits?: Partial<Limits>
   readonly packed?: PackedUsers
@@ -50,6 +51,8 @@ export interface Laboratory {
   newName(): string
   /** Host users that no other sandbox has; `undefined` where the backend cannot give any. */
   newUsers(): HostUsers | undefined
+  /** The same for a sandbox with `user: root`. */
+  newRootUsers(): HostUsers
   /** A backend object with the same needs: this server after a restart. */
   reopen(): SandboxBackend
   /** Another server on the same engine and machine. */
@@ -69,8 +72,11 @@ function randomText(length: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(length)), (value) => alphabet[value % alphabet.length]).join('')
 }
 
-/** `below`: further directories between the laboratory and the state directory, for long paths. */
-export async function openLaboratory(subject: Subject, below = ''): Promise<Laboratory> {
+/**
+ * `below`: further directories between the laboratory and the state directory, for long paths. `always`: what every sandbox that is not
+ * packed is made with.
+ */
+export async function openLaboratory(subject: Subject, below = '', always: Wish = {}): Promise<Laboratory> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-lab-')))
   const marker = basename(directory)
   const opened: SandboxBackend[] = []
@@ -82,7 +88,7 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
   const needs = needsOf('state', `lab${randomText(12)}`)
   const backend = open(needs)
   const capabilities = await capabilitiesOf(backend)
-  const spec = (wish: Wish = {}): SandboxSpec => specOf(subject, capabilities, wish)
+  const spec = (wish: Wish = {}): SandboxSpec => specOf(subject, capabilities, wish.packed === undefined ? { ...always, ...wish } : wish)
 
   function needsOf(stateName: string, serverId: string): BackendNeeds {
     const stateDir = join(directory, below, stateName)
@@ -116,13 +122,32 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
   }
 
   const range = await usersToGive(needs)
-  const newUsers = () => (backend.hostUsers === undefined || range === null ? undefined : hostUsersOf(range, randomText(16)))
+  const newUsers = () => {
+    if (always.user === 'root') return newRootUsers()
+    return backend.hostUsers === undefined || range === null ? undefined : hostUsersOf(range, randomText(16))
+  }
 
   /** As a server does it: users of its own unless a mount forbids it. An engine's proofs mount files of the host, so they ask for users. */
   async function withUsers(made: SandboxSpec): Promise<SandboxSpec> {
+    if (made.user === 'root') return withRootUsers(made)
     const users = newUsers()
     if (made.users !== undefined || users === undefined || (await backend.hostUsers?.problem(made)) !== null) return made
     return { ...made, users }
+  }
+
+  const newRootUsers = (): HostUsers => {
+    const id = randomText(16)
+    const users = hostUsersOf(DEFAULT_UID_RANGE, id)
+    const system = systemUsersOf(DEFAULT_UID_RANGE, id, [users.commands, users.guest])
+    if (system === null) throw new Error('the default range has no room for system users')
+    return { ...users, system }
+  }
+
+  /** Directories that it writes are its own, as a session's are: an engine has no owner maps. */
+  function withRootUsers(made: SandboxSpec): SandboxSpec {
+    const users = made.users ?? newRootUsers()
+    for (const { source, mode } of made.mounts) if (mode === 'rw') chownSync(source, users.commands, users.commands)
+    return { ...made, users, mounts: made.mounts.map((mount) => ({ ...mount, isOwn: true })) }
   }
 
   return {
@@ -133,6 +158,7 @@ export async function openLaboratory(subject: Subject, below = ''): Promise<Labo
     capabilities,
     spec,
     newUsers,
+    newRootUsers,
     newName: () => `sbx_${randomText(16)}`,
     reopen: () => open(needs),
     stranger: () => open(needsOf(`stranger-${randomText(6)}`, `lab${randomText(12)}`)),

@@ -13,11 +13,13 @@ import { HOME } from './lifecycle/home.ts'
 import { PACKING } from './lifecycle/packing.ts'
 import { REMOVAL } from './lifecycle/removal.ts'
 import { RESTART } from './lifecycle/restart.ts'
+import { ROOT_USER } from './lifecycle/root-user.ts'
 import { SHAPE } from './lifecycle/shape.ts'
+import { WRITABLE_ROOT } from './lifecycle/writable-root.ts'
 import { proveAll } from './prove.ts'
 import type { Excuses, Subject } from './subject.ts'
 
-const PROOFS = { ...CREATION, ...SHAPE, ...HOME, ...PACKING, ...RESTART, ...REMOVAL }
+const PROOFS = { ...CREATION, ...SHAPE, ...HOME, ...PACKING, ...RESTART, ...REMOVAL, ...WRITABLE_ROOT, ...ROOT_USER }
 
 export const LIFECYCLE_PROMISES = Object.keys(PROOFS)
 

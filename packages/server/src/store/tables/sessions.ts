@@ -11,6 +11,7 @@ import {
   MOUNT_MODES,
   PENDING_REASONS,
   ROOT_KINDS,
+  SANDBOX_USERS,
   SESSION_STATES,
   SUSPEND_REASONS,
   WORKSPACE_MODES,
@@ -34,6 +35,7 @@ const StoredWish = z.object({
   rootfs: z.enum(ROOT_KINDS).optional(),
   home: z.enum(HOME_KINDS).optional(),
   home_generation: z.int().optional(),
+  user: z.enum(SANDBOX_USERS).optional(),
   workspace: z
     .object({ source: z.string().optional(), mode: z.enum(WORKSPACE_MODES).optional(), target: z.string().optional() })
     .optional(),

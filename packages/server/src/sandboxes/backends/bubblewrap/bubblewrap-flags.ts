@@ -7,8 +7,9 @@ import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
 import { GUEST_PATH_INSIDE } from '../jail/filesystem-view.ts'
 import type { JailShape } from '../jail/jail-backend.ts'
-import { COMMAND_USER } from '../jail/jail-user.ts'
+import { COMMAND_USER, usersInside } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
+import { ROOT_CAPABILITIES } from '../user-ids.ts'
 
 /** `FD_*` in `guest/launcher/plan.h`. */
 const LISTEN_DESCRIPTOR = 3
@@ -27,23 +28,26 @@ export function bubblewrapFlags(entries: readonly PlacedEntry[], shape: JailShap
     ...['--info-fd', String(INFO_DESCRIPTOR)],
     // Held by the monitor alone, so that the network helper sees it end.
     ...(shape.network === 'on' ? ['--json-status-fd', String(STATUS_DESCRIPTOR)] : []),
-    ...(hasUsers ? severalUsers() : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
+    ...(hasUsers ? severalUsers(shape) : ['--uid', SANDBOX_ID, '--gid', SANDBOX_ID]),
     ...entries.flatMap(entryFlags),
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', '/'],
     ...guestCommand(hasUsers, shape),
   ]
 }
 
-/** The guest is root of its own user namespace; the launcher maps it to an unprivileged user outside. */
-function severalUsers(): readonly string[] {
+/** The guest has capabilities in its own user namespace; the launcher maps it to an unprivileged user outside. */
+function severalUsers(shape: JailShape): readonly string[] {
+  const guest = String(usersInside(shape).guest)
+  const capabilities = [...GUEST_CAPABILITIES, ...(shape.user === 'root' ? ROOT_CAPABILITIES.map((name) => `CAP_${name}`) : [])]
   return [
-    ...['--userns-block-fd', String(USERNS_BLOCK_DESCRIPTOR), '--uid', '0', '--gid', '0'],
-    ...GUEST_CAPABILITIES.flatMap((capability) => ['--cap-add', capability]),
+    ...['--userns-block-fd', String(USERNS_BLOCK_DESCRIPTOR), '--uid', guest, '--gid', guest],
+    ...capabilities.flatMap((capability) => ['--cap-add', capability]),
   ]
 }
 
 function guestCommand(hasUsers: boolean, shape: JailShape): readonly string[] {
-  const user = hasUsers ? guestUserFlags({ uid: COMMAND_USER, gid: COMMAND_USER }, shape.packed) : []
+  const { commands } = usersInside(shape)
+  const user = hasUsers ? guestUserFlags({ uid: commands, gid: commands }, shape.packed) : []
   return [GUEST_PATH_INSIDE, 'serve', '--listen-fd', String(LISTEN_DESCRIPTOR), ...user, ...guestFilterFlags(shape)]
 }
 

@@ -12,6 +12,7 @@ import { hidingFlags, JAIL_USER, jailUserFlags, stagingAsRoot } from '../jail/ja
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
+import { writableRootProblem } from '../jail/writable-root-trial.ts'
 import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
 import { packingProblem } from '../packing-trial.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
@@ -39,11 +40,14 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
     return unavailable(reason, fix)
   }
   const version = await tryProgram(path, ['--version'], options)
+  const layerProblem = await writableRootProblem(needs, signal)
   const host: JailHost = {
     isRoot,
     cgroups: findCgroups(needs.serverId),
     network: findNetwork(isRoot, settings.searchPath),
     packingProblem: await packingProblem(needs.launcherPath, signal),
+    writableRootProblem: layerProblem,
+    rootUserProblem: layerProblem,
   }
   const probe: Probe = { available: true, version: version.output.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
   return { probe, jail: { host, render: (view, shape) => render(path, host.isRoot, view, shape) } }

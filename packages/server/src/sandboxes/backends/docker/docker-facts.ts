@@ -13,6 +13,9 @@ import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engi
 
 const DAEMONS = ['/usr/bin/dockerd', '/usr/sbin/dockerd', '/usr/local/bin/dockerd', '/snap/bin/dockerd']
 
+const NO_ROOT_USER =
+  'without userns-remap root of a Docker container is root of the host, and an engine with userns-remap is not supported; choose podman or bubblewrap under a root server'
+
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
 export async function dockerFacts(client: EngineClient, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {
   if (platform !== 'linux')
@@ -55,6 +58,7 @@ export async function dockerFacts(client: EngineClient, launcherPath: string, si
       limitsFix: 'boot the host with this cgroup controller enabled',
       networkProblem: networks.includes('bridge') ? null : 'this Docker has no bridge network; start dockerd without --bridge none',
       packingProblem: await packingProblem(launcherPath, signal),
+      rootUserProblem: NO_ROOT_USER,
     }),
     traits: { limitsSwap: info.SwapLimit, ownsTmpfs: true, maxUserProcesses: null, isRootless: false },
   }

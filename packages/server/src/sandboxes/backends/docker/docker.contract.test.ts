@@ -1,7 +1,10 @@
 /** Docker keeps both contracts. */
 import { backendContracts } from '../../contract/contracts.ts'
+import { WITH_IMAGES } from '../../contract/excuses.ts'
 import { dockerBackend } from './docker-backend.ts'
 
-await backendContracts('docker', (needs, { dockerSocket }) =>
-  dockerBackend(needs, dockerSocket === undefined ? {} : { socket: dockerSocket }),
+await backendContracts(
+  'docker',
+  (needs, { dockerSocket }) => dockerBackend(needs, dockerSocket === undefined ? {} : { socket: dockerSocket }),
+  WITH_IMAGES,
 )

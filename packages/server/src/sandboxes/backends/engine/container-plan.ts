@@ -9,6 +9,7 @@
 import { PACKED_ROOT } from '../../packing.ts'
 import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
+import { GUEST_USER_BESIDE_ROOT, ROOT_CAPABILITIES } from '../user-ids.ts'
 import type { Limits, Mount, PackedUsers, SandboxSpec, SandboxUser } from '../../spec.ts'
 
 /** Root's own directory inside: its parent is closed to commands, whoever owns what lies in it. */
@@ -61,6 +62,8 @@ export interface ContainerPlan {
   readonly argv: readonly string[]
   readonly hostname: string
   readonly labels: Readonly<Record<string, string>>
+  /** Of the guest, inside. */
+  readonly guestUser: number
   readonly capabilities: readonly string[]
   readonly network: SandboxSpec['network']
   readonly isRootReadOnly: boolean
@@ -89,7 +92,8 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
     ],
     hostname: 'sandbox',
     labels: wish.labels,
-    capabilities: GUEST_CAPABILITIES,
+    guestUser: spec.user === 'root' ? GUEST_USER_BESIDE_ROOT : 0,
+    capabilities: [...GUEST_CAPABILITIES, ...(spec.user === 'root' ? ROOT_CAPABILITIES : [])],
     network: spec.network,
     isRootReadOnly: spec.rootfs === 'read-only',
     oomScoreAdjustment: OOM_SCORE_ADJUSTMENT,

@@ -60,6 +60,8 @@ export const InspectedContainer = z.object({
     Error: z.string().default(''),
   }),
   Config: z.object({ Labels: absentAsEmpty(z.record(z.string(), z.string())) }),
+  /** Where its layers are on disk, as far as the engine tells. */
+  GraphDriver: absentAsEmpty(z.object({ Data: absentAsEmpty(z.record(z.string(), z.string())) })),
 })
 export type InspectedContainer = z.output<typeof InspectedContainer>
 

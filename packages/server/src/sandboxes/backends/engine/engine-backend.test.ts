@@ -27,7 +27,16 @@ async function created(image: string, pull: PullPolicy, pulling: Script) {
       facts: async () => ({
         version: '27',
         capabilities: engineCapabilities({
-          ...{ engine: 'docker', cpus: true, memory: true, pids: true, limitsFix: '', networkProblem: null, packingProblem: null },
+          ...{
+            engine: 'docker',
+            cpus: true,
+            memory: true,
+            pids: true,
+            limitsFix: '',
+            networkProblem: null,
+            packingProblem: null,
+            rootUserProblem: null,
+          },
         }),
         // Nothing is made here, so nothing asks for them.
         traits: {} as never,

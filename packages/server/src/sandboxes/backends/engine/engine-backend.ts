@@ -13,7 +13,7 @@ import type { BackendNeeds, FreezerFacet, ImageFacet, OnProgress, Sandbox, Sandb
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { assertPackedSource } from '../../packed-directory.ts'
 import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
-import type { SandboxSpec } from '../../spec.ts'
+import type { SandboxSpec, SandboxUser } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
 import { identify } from '../jail/process-identity.ts'
 import { hideProcesses, limitTerminals } from '../launcher.ts'
@@ -159,7 +159,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       client.createContainer(
         engine.createRequest(containerName(name), {
           spec,
-          user: spec.users === undefined ? sandboxUserOnHost() : { uid: spec.users.commands, gid: spec.users.commands },
+          user: commandsInside(spec),
           traits: { ...traits, ownsTmpfs },
           imageId: image.id,
           imageVolumes: image.volumes,
@@ -202,6 +202,9 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     const { packed } = spec
     const container = await client.inspectContainer(containerName(name), signal)
     const firstPid = container?.State.Pid ?? 0
+    if (spec.user === 'root') await directories.closeToCommands(name)
+    if (spec.user === 'root') await hideProcesses(needs.launcherPath, firstPid, spec.users?.guest ?? GUEST_GROUP, signal)
+    if (spec.rootfs === 'writable') await directories.showLayer(name, container?.GraphDriver?.Data?.['UpperDir'])
     await assertMounted(swappable(mounts, needs.stateDir), firstPid)
     if (packed !== undefined) {
       await assertMounted(await identifyMounts([packedMount(packed)]), firstPid)
@@ -274,6 +277,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       await directories.make(name)
       let isContainerOurs = true
       try {
+        if (spec.user === 'root') await directories.openToGuest(name, spec.users?.guest ?? 0)
         signal?.throwIfAborted()
         // An engine goes on with what it was asked even when the asker leaves. So creation is never cut off, only undone.
         await createContainer(client, name, spec, image, traits).catch((error: unknown) => {
@@ -329,6 +333,12 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     overrunOf: (name) => tcpWatch.overrunOf(name),
     close: () => engine.close(),
   }
+}
+
+/** Without a user namespace of its own a container has the numbers of the host. */
+function commandsInside({ user, users }: SandboxSpec): SandboxUser {
+  if (user === 'root') return { uid: 0, gid: 0 }
+  return users === undefined ? sandboxUserOnHost() : { uid: users.commands, gid: users.commands }
 }
 
 /** An engine mounts directories of the host with the owners that they have. */

@@ -19,6 +19,7 @@ const WEAK = engineCapabilities({
   limitsFix: 'enable it',
   networkProblem: 'no bridge',
   packingProblem: null,
+  rootUserProblem: null,
 })
 
 test('an engine that can do little honours a spec that wishes little', () => {

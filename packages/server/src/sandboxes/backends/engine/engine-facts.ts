@@ -44,14 +44,17 @@ export function engineCapabilities(found: {
   readonly networkProblem: string | null
   /** Why sessions cannot be packed, or `null` when they can. */
   readonly packingProblem: string | null
+  /** Why commands cannot be root of the sandbox, or `null` when they can. */
+  readonly rootUserProblem: string | null
 }): Capabilities {
-  const { cpus, memory, pids, networkProblem, packingProblem } = found
+  const { cpus, memory, pids, networkProblem, packingProblem, rootUserProblem } = found
   const unlimited = `${found.engine} cannot enforce it on this host's cgroups; ${found.limitsFix}`
   return {
     limits: { cpus, memory, pids },
     networkOn: networkProblem === null,
     images: true,
     writableRoot: true,
+    rootUser: rootUserProblem === null,
     severalUsers: true,
     packing: packingProblem === null,
     reasons: {
@@ -59,6 +62,7 @@ export function engineCapabilities(found: {
       ...(memory ? {} : { memory: unlimited }),
       ...(pids ? {} : { pids: unlimited }),
       ...(networkProblem === null ? {} : { networkOn: networkProblem }),
+      ...(rootUserProblem === null ? {} : { rootUser: rootUserProblem }),
       ...(packingProblem === null ? {} : { packing: packingProblem }),
     },
   }
@@ -70,6 +74,7 @@ export function assertCapable(engine: string, capabilities: Capabilities, spec: 
     ['cpus', spec.limits.cpus !== null, capabilities.limits.cpus, `a limit of ${spec.limits.cpus} cpus`],
     ['memory', spec.limits.memoryBytes !== null, capabilities.limits.memory, `a limit of ${spec.limits.memoryBytes} bytes of memory`],
     ['pids', spec.limits.pids !== null, capabilities.limits.pids, `a limit of ${spec.limits.pids} processes`],
+    ['rootUser', spec.user === 'root', capabilities.rootUser, 'commands that run as root'],
     ['networkOn', spec.network === 'on', capabilities.networkOn, 'network on'],
   ]
   for (const [name, isWished, isPossible, wish] of wishes) {
@@ -77,5 +82,14 @@ export function assertCapable(engine: string, capabilities: Capabilities, spec: 
     const reason = capabilities.reasons[name] ?? 'this engine cannot do it'
     throw new HoldfastError('capability_unsupported', `${engine} cannot give ${wish}: ${reason}`, { engine, capability: name })
   }
+  if (spec.user === 'root' && spec.rootfs === 'read-only')
+    throw new HoldfastError(
+      'capability_unsupported',
+      `${engine} cannot run commands as root: that needs a writable root; set rootfs to writable`,
+      {
+        engine,
+        capability: 'rootUser',
+      },
+    )
   assertPackable(engine, capabilities, spec)
 }

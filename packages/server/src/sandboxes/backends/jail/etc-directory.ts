@@ -10,6 +10,9 @@ import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { hasErrorCode } from '../../../home/error-code.ts'
+import type { SandboxSpec } from '../../spec.ts'
+import { publicFiles } from './public-files.ts'
+import { systemAccounts } from './system-accounts.ts'
 
 export interface EtcDirectory {
   readonly directory: string
@@ -27,14 +30,16 @@ const NPM_CONFIGURATIONS = ['/usr/local/etc/npmrc', '/usr/etc/npmrc']
 /** The address of slirp4netns' own resolver, which asks whatever the host asks. */
 const RESOLVER = '10.0.2.3'
 
+const SHELL = statSync('/usr/bin/bash', { throwIfNoEntry: false }) === undefined ? '/bin/sh' : '/bin/bash'
+
 interface EtcContent {
   readonly files: Readonly<Record<string, string | Buffer>>
   readonly links: Readonly<Record<string, string>>
   readonly binds: readonly string[]
 }
 
-export async function createEtcDirectory(stateDir: string, network: 'off' | 'on'): Promise<EtcDirectory> {
-  const content = etcContent(network)
+export async function createEtcDirectory(stateDir: string, network: 'off' | 'on', user?: SandboxSpec['user']): Promise<EtcDirectory> {
+  const content = user === 'root' ? etcContentForRoot(network) : etcContent(network)
   const parent = join(stateDir, 'jail')
   const directory = join(parent, `etc-${hashOf(content)}`)
   if (statSync(directory, { throwIfNoEntry: false }) !== undefined) return { directory, binds: content.binds }
@@ -52,7 +57,6 @@ export async function createEtcDirectory(stateDir: string, network: 'off' | 'on'
 }
 
 export function etcContent(network: 'off' | 'on'): EtcContent {
-  const shell = statSync('/usr/bin/bash', { throwIfNoEntry: false }) === undefined ? '/bin/sh' : '/bin/bash'
   const copies = COPIED.flatMap((path) =>
     statSync(path, { throwIfNoEntry: false })?.isFile() ? [[relative(path), readFileSync(path)] as const] : [],
   )
@@ -61,7 +65,7 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
   return {
     files: {
       ...Object.fromEntries(copies),
-      passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:1000:1000:user:/home/user:${shell}\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n`,
+      passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:1000:1000:user:/home/user:${SHELL}\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n`,
       group: 'root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n',
       hosts: '127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost ip6-loopback\n',
       hostname: 'sandbox\n',
@@ -73,6 +77,20 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
   }
 }
 
+/** The same with what a package manager needs, all of it copied, so that it can be changed. */
+function etcContentForRoot(network: 'off' | 'on'): EtcContent {
+  const { files, links } = etcContent(network)
+  const known = publicFiles()
+  return {
+    files: { ...files, ...known.files, ...systemAccounts('/home/user', SHELL), 'apt/apt.conf.d/99holdfast': APT_CONFIGURATION },
+    links: { ...links, ...known.links },
+    binds: [],
+  }
+}
+
+/** apt fetches as root of the sandbox: a user of its own would need rights to wherever the download goes. */
+const APT_CONFIGURATION = 'APT::Sandbox::User "root";\n'
+
 async function writeContent(root: string, { files, links, binds }: EtcContent): Promise<void> {
   for (const path of binds) await mkdir(join(root, relative(path)), { recursive: true, mode: 0o755 })
   for (const [path, bytes] of Object.entries(files)) {
@@ -80,7 +98,10 @@ async function writeContent(root: string, { files, links, binds }: EtcContent): 
     await writeFile(join(root, path), bytes, { mode: 0o644 })
     await chmod(join(root, path), 0o644)
   }
-  for (const [path, target] of Object.entries(links)) await symlink(target, join(root, path))
+  for (const [path, target] of Object.entries(links)) {
+    await mkdir(dirname(join(root, path)), { recursive: true, mode: 0o755 })
+    await symlink(target, join(root, path))
+  }
   // mkdtemp makes it private, and the sandbox's user must read it.
   await chmod(root, 0o755)
 }

@@ -16,7 +16,7 @@ function spec(mounts: readonly Mount[] = [], tmpBytes = 1024): SandboxSpec {
 const ETC = { directory: '/state/etc', binds: ['/etc/ssl/certs'] }
 
 function view(wish: SandboxSpec, cgroups: Parameters<typeof filesystemView>[3] = []): readonly ViewEntry[] {
-  return filesystemView(wish, ETC, '/guest', cgroups)
+  return filesystemView(wish, ETC, '/guest', cgroups, '/state/root')
 }
 
 function targets(entries: readonly ViewEntry[]): readonly string[] {

@@ -13,6 +13,8 @@ import { PACKED_ROOT } from '../../packing.ts'
 import type { Mount, SandboxSpec } from '../../spec.ts'
 import type { SandboxCgroup } from './cgroup-limits.ts'
 import type { EtcDirectory } from './etc-directory.ts'
+import { COMMAND_USER } from './jail-user.ts'
+import { diskEntries, overlayOf } from './writable-root.ts'
 
 export type ViewEntry =
   | {
@@ -20,9 +22,11 @@ export type ViewEntry =
       readonly source: string
       readonly target: string
       readonly mode: 'ro' | 'rw'
-      /** A directory of the host that the spec names: its files belong to the user that all sandboxes have in common. */
-      readonly isOfHost?: true
+      /** A directory of the host that the spec names: files of this user are shown as those of the sandbox's user. */
+      readonly owner?: number
     }
+  /** Files of the host that the sandbox's user may change; the changes go to the directory `layer`. */
+  | { readonly kind: 'overlay'; readonly source: string; readonly target: string; readonly layer: string }
   | {
       readonly kind: 'tmpfs'
       readonly target: string
@@ -41,14 +45,17 @@ const WORKSPACE = '/workspace'
 /** Programs keep little in these two; a whole `tmpBytes` each would only be more to fill. */
 const SMALL_TMPFS_BYTES = 64 * 1024 * 1024
 
-/** Parents always come before what lies below them. */
+/** Parents always come before what lies below them. `layer` is where a writable root keeps its changes. */
 export function filesystemView(
   spec: SandboxSpec,
   etc: EtcDirectory,
   guestPath: string,
   cgroups: readonly Pick<SandboxCgroup, 'directory' | 'shownAt'>[],
+  layer: string,
 ): readonly ViewEntry[] {
   const { packed } = spec
+  const isWritable = spec.rootfs === 'writable'
+  const isRoot = spec.user === 'root'
   const { tmpBytes } = spec.limits
   const smallBytes = Math.min(tmpBytes, SMALL_TMPFS_BYTES)
   const targets = new Set(spec.mounts.map((mount) => mount.target))
@@ -57,9 +64,9 @@ export function filesystemView(
   // Neighbours may write there, but not see what the others have written.
   const openToAll = packed === undefined ? '1777' : '1733'
   return [
-    { kind: 'bind', source: '/usr', target: '/usr', mode: 'ro' },
-    ...rootLinks(),
-    { kind: 'bind', source: etc.directory, target: '/etc', mode: 'ro' },
+    isWritable ? overlayOf(layer, '/usr') : { kind: 'bind', source: '/usr', target: '/usr', mode: 'ro' },
+    ...rootLinks(isRoot ? layer : null),
+    isRoot ? overlayOf(layer, etc.directory, '/etc') : { kind: 'bind', source: etc.directory, target: '/etc', mode: 'ro' },
     ...etc.binds.map((path): ViewEntry => ({ kind: 'bind', source: path, target: path, mode: 'ro' })),
     { kind: 'proc' },
     // Kernel settings that any user may open for writing are only looked at, too.
@@ -70,18 +77,22 @@ export function filesystemView(
     ...tmpfs('/dev/shm', 'root', openToAll, smallBytes),
     ...tmpfs('/tmp', 'root', openToAll),
     ...tmpfs('/run', 'root', '0755', smallBytes),
-    { kind: 'directory', target: '/var' },
-    { kind: 'symlink', target: '/var/run', to: '../run' },
-    { kind: 'symlink', target: '/var/tmp', to: '../tmp' },
+    ...(isWritable ? diskEntries(layer, isRoot) : VAR),
     { kind: 'directory', target: '/home' },
     ...(packed === undefined
       ? [...tmpfs(HOME, 'user', '0755'), ...tmpfs(WORKSPACE, 'user', '0755')]
       : [{ kind: 'bind', source: packed.source, target: PACKED_ROOT, mode: 'rw' } satisfies ViewEntry]),
-    ...mountEntries(spec.mounts, packed === undefined ? [HOME, WORKSPACE] : []),
+    ...mountEntries(spec.mounts, [...(packed === undefined ? [HOME, WORKSPACE] : []), ...(isWritable ? ['/opt', '/var'] : [])]),
     { kind: 'directory', target: posix.dirname(GUEST_PATH_INSIDE) },
     { kind: 'bind', source: guestPath, target: GUEST_PATH_INSIDE, mode: 'ro' },
   ]
 }
+
+const VAR: readonly ViewEntry[] = [
+  { kind: 'directory', target: '/var' },
+  { kind: 'symlink', target: '/var/run', to: '../run' },
+  { kind: 'symlink', target: '/var/tmp', to: '../tmp' },
+]
 
 /** Its own cgroups, so that programs (and `stats`) know what they may use. */
 function cgroupEntries(cgroups: readonly Pick<SandboxCgroup, 'directory' | 'shownAt'>[]): readonly ViewEntry[] {
@@ -93,12 +104,12 @@ function cgroupEntries(cgroups: readonly Pick<SandboxCgroup, 'directory' | 'show
 }
 
 /** `/bin`, `/lib64` and their like, as they are on the host: links into `/usr`, or directories of their own. */
-function rootLinks(): readonly ViewEntry[] {
+function rootLinks(layer: string | null): readonly ViewEntry[] {
   return ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((target): readonly ViewEntry[] => {
     const status = lstatSync(target, { throwIfNoEntry: false })
     if (status === undefined) return []
     if (status.isSymbolicLink()) return [{ kind: 'symlink', target, to: readlinkSync(target) }]
-    return [{ kind: 'bind', source: target, target, mode: 'ro' }]
+    return [layer === null ? { kind: 'bind', source: target, target, mode: 'ro' } : overlayOf(layer, target)]
   })
 }
 
@@ -115,7 +126,7 @@ function mountEntries(mounts: readonly Mount[], ownRoots: readonly string[]): re
       ...parents.map((target): ViewEntry => ({ kind: 'directory', target })),
       {
         ...{ kind: 'bind', source: mount.source, target: mount.target, mode: mount.mode },
-        ...(mount.isOwn === true ? {} : { isOfHost: true }),
+        ...(mount.isOwn === true ? {} : { owner: mount.owner ?? COMMAND_USER }),
       } satisfies ViewEntry,
     ]
   })

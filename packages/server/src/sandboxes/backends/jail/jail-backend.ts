@@ -12,6 +12,7 @@ import type { BackendKind, BackendNeeds, Probe, Sandbox, SandboxBackend } from '
 import { assertPackedSource } from '../../packed-directory.ts'
 import type { SandboxSpec } from '../../spec.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
+import { rootLayerPath } from '../../root-layer.ts'
 import { findSubordinateIds } from '../../subordinate-ids.ts'
 import { connectGuest } from '../guest-connection.ts'
 import { tryOwnerMap } from '../launcher.ts'
@@ -24,6 +25,8 @@ import { destroySandbox } from './destruction.ts'
 import { createEtcDirectory, type EtcDirectory } from './etc-directory.ts'
 import { filesystemView, type ViewEntry } from './filesystem-view.ts'
 import { isTunOpenToAll, OPEN_TUN } from './jail-host.ts'
+import { hostUsers } from './jail-user.ts'
+import { makeRootLayer } from './writable-root.ts'
 import type { JailHost } from './jail-host.ts'
 import { launch, type LaunchPlan } from './launch.ts'
 import { refusePlantedLinks } from './nested-mounts.ts'
@@ -37,6 +40,9 @@ import { strayCgroups } from './stray-cgroups.ts'
 const MONITOR_PROCESSES = 1
 const NETWORK_PROCESSES = 2
 
+/** For a check before it is known who the sandbox is. */
+const ANY_USERS = { commands: 1, guest: 2, system: 3 }
+
 export type JailProbe = { readonly probe: Probe; readonly jail: UsableJail | null }
 
 /** A jail program that was tried and works here. */
@@ -47,7 +53,7 @@ export interface UsableJail {
 }
 
 /** What of a spec the program is told beside the view. */
-export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'users' | 'refusesReserving'>
+export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'users' | 'user' | 'refusesReserving'>
 
 export function jailBackend(
   kind: BackendKind,
@@ -82,12 +88,13 @@ export function jailBackend(
     throw new HoldfastError('backend_unavailable', `${kind} is not available: ${reason}`, { kind })
   }
 
-  function etcFor(network: SandboxSpec['network']): Promise<EtcDirectory> {
-    const known = etcDirectories.get(network)
+  function etcFor({ network, user }: SandboxSpec): Promise<EtcDirectory> {
+    const key = `${network} ${user ?? 'user'}`
+    const known = etcDirectories.get(key)
     if (known !== undefined) return known
-    const making = createEtcDirectory(needs.stateDir, network)
-    etcDirectories.set(network, making)
-    making.catch(() => etcDirectories.delete(network))
+    const making = createEtcDirectory(needs.stateDir, network, user)
+    etcDirectories.set(key, making)
+    making.catch(() => etcDirectories.delete(key))
     return making
   }
 
@@ -128,7 +135,9 @@ export function jailBackend(
     await assertPackedSource(spec)
     const helpers = MONITOR_PROCESSES + (spec.network === 'on' ? NETWORK_PROCESSES : 0)
     const cgroups = sandboxCgroups(jail.host.cgroups, name, spec.limits, helpers, spec.refusesReserving)
-    const rendered = jail.render(filesystemView(spec, await etcFor(spec.network), needs.guestPath, cgroups), spec)
+    const layer = rootLayerPath(needs.stateDir, name)
+    const view = filesystemView(spec, await etcFor(spec), needs.guestPath, cgroups, layer)
+    const rendered = jail.render(view, spec)
     const networkProgram = spec.network === 'on' && 'program' in jail.host.network ? jail.host.network.program : null
     const ownRights = await subordinateArguments(spec)
     // With users the launcher stages the mounts, and looks for itself; the server may not even look into them.
@@ -138,6 +147,7 @@ export function jailBackend(
     await createStateDirectory(needs.stateDir, name, { version: 1, kind, serverId: needs.serverId, cgroups: directories })
     const stateDirectory = sandboxPaths(needs.stateDir, name).directory
     try {
+      if (spec.rootfs === 'writable') await makeRootLayer(layer, view, hostUsers(spec).commands)
       await parents.whileHeld(jail.host.cgroups, directories, () =>
         launch(
           {
@@ -170,16 +180,27 @@ export function jailBackend(
     }
   }
 
+  async function mapsOwners(source: string): Promise<boolean> {
+    try {
+      await tryOwnerMap(needs.launcherPath, [source])
+      return true
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      return false
+    }
+  }
+
   return {
     kind,
-    ...(isRoot || takesSubordinateIds ? { hostUsers: { problem: ownUserProblem } } : {}),
+    ...(isRoot || takesSubordinateIds ? { hostUsers: { problem: ownUserProblem, ...(isRoot ? { mapsOwners } : {}) } } : {}),
     probe,
     async check(spec, signal) {
       const { jail, probe: found } = await needUsable(signal)
       checkSpec(kind, spec, found.capabilities, mostOpenFiles)
       await assertPackedSource(spec)
       // Some wishes only fail when they are spelled for the program; which /etc is shown makes no difference to that.
-      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, []), spec)
+      const users = spec.user === 'root' ? { users: { ...ANY_USERS, ...spec.users } } : {}
+      jail.render(filesystemView(spec, { directory: '/etc', binds: [] }, needs.guestPath, [], '/layer'), { ...spec, ...users })
     },
     async create(name, spec, signal) {
       const starting = start(name, spec, signal)

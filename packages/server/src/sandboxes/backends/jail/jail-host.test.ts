@@ -27,18 +27,22 @@ test('every capability that is missing has its reason', () => {
     cgroups: { memory: PLACE, pids: { reason: 'no pids' }, cpu: PLACE },
     network: { reason: 'no helper' },
     packingProblem: 'no packing',
+    writableRootProblem: 'no overlay',
+    rootUserProblem: 'no overlay',
   })
   expect(limits).toEqual({ cpus: true, memory: true, pids: false })
-  expect(rest).toEqual({ networkOn: false, images: false, writableRoot: false, severalUsers: false, packing: false })
-  expect(Object.keys(reasons).toSorted()).toEqual(['images', 'networkOn', 'packing', 'pids', 'severalUsers', 'writableRoot'])
+  expect(rest).toEqual({ networkOn: false, images: false, writableRoot: false, rootUser: false, severalUsers: false, packing: false })
+  expect(Object.keys(reasons).toSorted()).toEqual(['images', 'networkOn', 'packing', 'pids', 'rootUser', 'severalUsers', 'writableRoot'])
 })
 
-test('root on a host with everything lacks only images and a writable root', () => {
+test('root on a host with everything lacks only images', () => {
   const { reasons } = jailCapabilities({
     isRoot: true,
     cgroups: { memory: PLACE, pids: PLACE, cpu: PLACE },
     network: { program: '/usr/bin/slirp4netns' },
     packingProblem: null,
+    writableRootProblem: null,
+    rootUserProblem: null,
   })
-  expect(Object.keys(reasons).toSorted()).toEqual(['images', 'writableRoot'])
+  expect(Object.keys(reasons).toSorted()).toEqual(['images'])
 })

@@ -14,6 +14,10 @@ export interface JailHost {
   readonly network: { readonly program: string } | { readonly reason: string }
   /** Why sessions cannot be packed, or `null`. */
   readonly packingProblem: string | null
+  /** Why a root cannot be writable, or `null`. */
+  readonly writableRootProblem: string | null
+  /** Why commands cannot be root of the sandbox, or `null`. */
+  readonly rootUserProblem: string | null
 }
 
 /** What a jail needs to be given instead of finding: tests of a machine without it. */
@@ -59,7 +63,8 @@ export function jailCapabilities(host: JailHost): Capabilities {
     pids: missing(host.cgroups.pids),
     networkOn: 'reason' in host.network ? host.network.reason : null,
     images: 'a jail shows the /usr of the host; choose podman or docker for images',
-    writableRoot: 'the root of a jail is the read-only /usr of the host; write to /tmp, the home or /workspace, or choose podman or docker',
+    writableRoot: host.writableRootProblem,
+    rootUser: host.rootUserProblem,
     severalUsers: host.isRoot ? null : 'only root may map several users into a sandbox; start the server as root',
     packing: host.packingProblem,
   }
@@ -67,7 +72,8 @@ export function jailCapabilities(host: JailHost): Capabilities {
     limits: { cpus: reasons.cpus === null, memory: reasons.memory === null, pids: reasons.pids === null },
     networkOn: reasons.networkOn === null,
     images: false,
-    writableRoot: false,
+    writableRoot: reasons.writableRoot === null,
+    rootUser: reasons.rootUser === null,
     severalUsers: reasons.severalUsers === null,
     packing: reasons.packing === null,
     reasons: Object.fromEntries(Object.entries(reasons).flatMap(([name, reason]) => (reason === null ? [] : [[name, reason]]))),

@@ -12,6 +12,7 @@ const ABLE: Capabilities = {
   networkOn: true,
   images: false,
   writableRoot: false,
+  rootUser: false,
   severalUsers: true,
   packing: true,
   reasons: { images: 'no images', writableRoot: 'no root', networkOn: 'no helper', cpus: 'no cpu', memory: 'no memory', pids: 'no pids' },

@@ -30,6 +30,9 @@ export function checkSpec(kind: BackendKind, spec: SandboxSpec, capabilities: Ca
   }
   need(spec.image !== null, 'images', capabilities.images, `run the image '${spec.image}'`)
   need(spec.rootfs === 'writable', 'writableRoot', capabilities.writableRoot, 'give a writable root')
+  need(spec.user === 'root', 'rootUser', capabilities.rootUser, 'run commands as root')
+  if (spec.user === 'root' && spec.rootfs === 'read-only')
+    refuse('run commands as root', 'that needs a writable root; set rootfs to writable')
   need(spec.network === 'on', 'networkOn', capabilities.networkOn, 'turn the network on')
   need(limits.cpus !== null, 'cpus', capabilities.limits.cpus, 'limit the CPUs')
   need(limits.memoryBytes !== null, 'memory', capabilities.limits.memory, 'limit the memory')

@@ -1,9 +1,10 @@
 /** Every source goes through the launcher, in its directory or as a descriptor. */
 import { expect, test } from 'vitest'
 import type { ViewEntry } from './filesystem-view.ts'
+import { exchangedOwners } from '../owner-map.ts'
 import { stageView } from './staging.ts'
 
-const AS_ROOT = { kind: 'as-root', owners: { user: 1000, root: 65_533 }, ownerMap: null } as const
+const AS_ROOT = { kind: 'as-root', owners: { user: 1000, root: 65_533 }, mapsOwners: true, overlayOwners: '0 1000 1\n' } as const
 const VIEW: readonly ViewEntry[] = [
   { kind: 'bind', source: '/usr', target: '/usr', mode: 'ro' },
   { kind: 'proc' },
@@ -27,18 +28,27 @@ test('in a directory, a mount inside another is put there by the launcher', () =
   ])
 })
 
-test('the deepest mount that holds the target is its parent', () => {
+test('a mount inside one that is inside another is put into the outermost', () => {
   const deeper: ViewEntry = { kind: 'bind', source: '/c', target: '/workspace/x/y/z', mode: 'ro' }
-  expect(stageView([...VIEW, deeper], AS_ROOT).launcherFlags.slice(-3)).toEqual(['--below', '3', 'z'])
+  expect(stageView([...VIEW, deeper], AS_ROOT).launcherFlags.slice(-3)).toEqual(['--below', '2', 'x/y/z'])
 })
 
 test('with an owner map, directories of the host have it and files of the session do not', () => {
-  const ofHost: ViewEntry = { kind: 'bind', source: '/c', target: '/data', mode: 'rw', isOfHost: true }
-  const mapped = { ...AS_ROOT, ownerMap: { onDisk: 1000, shown: 2_010_000_000 } }
+  const ofHost: ViewEntry = { kind: 'bind', source: '/c', target: '/data', mode: 'rw', owner: 1000 }
+  const mapped = { ...AS_ROOT, owners: { user: 2_010_000_000, root: 65_533 } }
   expect(stageView([...VIEW, ofHost], mapped).launcherFlags).toEqual([
     ...stageView(VIEW, AS_ROOT).launcherFlags,
-    ...['--source-rw', '/c', '--owner-map', '1000', '2010000000'],
+    ...['--source-rw', '/c', '--owner-map', exchangedOwners(1000, 2_010_000_000)],
   ])
+  expect(stageView([ofHost], AS_ROOT).launcherFlags).not.toContain('--owner-map')
+})
+
+test('an overlay has the owner map of overlays and may lie inside another mount', () => {
+  const overlay: ViewEntry = { kind: 'overlay', source: '/var/lib/dpkg', target: '/workspace/dpkg', layer: '/layer' }
+  expect(stageView([...VIEW, overlay], AS_ROOT).launcherFlags.slice(-8)).toEqual([
+    ...['--overlay', '/var/lib/dpkg', '/layer', '--owner-map', '0 1000 1\n', '--below', '2', 'dpkg'],
+  ])
+  expect(() => stageView([overlay], { kind: 'descriptors' })).toThrow('cannot be handed over')
 })
 
 test('a neighbour whose name begins alike is no parent', () => {

@@ -7,6 +7,7 @@
  * `directory` is for a jail program that runs as another user than the server or cannot bind descriptors.
  */
 import { HoldfastError } from '@holdfast/protocol'
+import { exchangedOwners } from '../owner-map.ts'
 import type { ViewEntry } from './filesystem-view.ts'
 
 /** In the launcher's own mount namespace only; any directory that every Linux host has. */
@@ -19,8 +20,10 @@ export type Staging =
   | {
       readonly kind: 'as-root' | 'in-user-namespace'
       readonly owners: Readonly<Record<'user' | 'root', number>>
-      /** Files of the host that belong to one user are shown as those of another; `null`: as they are. */
-      readonly ownerMap: { readonly onDisk: number; readonly shown: number } | null
+      /** Whether mounts can show files of one user as those of another; only root can make such a mount. */
+      readonly mapsOwners: boolean
+      /** The owner map of overlays, in lines (`owner-map.ts`); `null` where there are none. */
+      readonly overlayOwners: string | null
     }
   | { readonly kind: 'descriptors' }
 
@@ -31,7 +34,7 @@ export type PlacedEntry =
       readonly target: string
       readonly mode: 'ro' | 'rw'
     }
-  | Exclude<ViewEntry, { kind: 'bind' }>
+  | Exclude<ViewEntry, { kind: 'bind' | 'overlay' }>
 
 export interface StagedView {
   readonly launcherFlags: readonly string[]
@@ -40,7 +43,9 @@ export interface StagedView {
 
 export function stageView(view: readonly ViewEntry[], staging: Staging): StagedView {
   const staged = staging.kind === 'descriptors' ? asDescriptors(view) : inDirectory(view, staging)
-  const sources = staged.launcherFlags.filter((flag) => flag.startsWith('--source-') || flag === '--tmpfs').length
+  const sources = view.filter(
+    ({ kind }) => kind === 'bind' || kind === 'overlay' || (kind === 'tmpfs' && staging.kind !== 'descriptors'),
+  ).length
   if (sources > MAX_SOURCES)
     throw new HoldfastError('capability_unsupported', `${sources} mounts are more than the ${MAX_SOURCES} that one sandbox can have`)
   return staged
@@ -48,11 +53,11 @@ export function stageView(view: readonly ViewEntry[], staging: Staging): StagedV
 
 function asDescriptors(view: readonly ViewEntry[]): StagedView {
   const binds = view.filter((entry) => entry.kind === 'bind')
-  const entries = view.map((entry): PlacedEntry =>
-    entry.kind === 'bind'
-      ? { kind: 'bind', from: { descriptor: FIRST_DESCRIPTOR + binds.indexOf(entry) }, target: entry.target, mode: entry.mode }
-      : entry,
-  )
+  const entries = view.map((entry): PlacedEntry => {
+    if (entry.kind === 'overlay') throw new HoldfastError('internal', 'an overlay cannot be handed over as a descriptor')
+    if (entry.kind !== 'bind') return entry
+    return { kind: 'bind', from: { descriptor: FIRST_DESCRIPTOR + binds.indexOf(entry) }, target: entry.target, mode: entry.mode }
+  })
   return { launcherFlags: binds.flatMap(sourceFlag), entries }
 }
 
@@ -69,18 +74,17 @@ function inDirectory(view: readonly ViewEntry[], staging: Exclude<Staging, { kin
   const launcherFlags: string[] = [`--stage-${staging.kind}`, STAGING_DIRECTORY]
   const entries: PlacedEntry[] = []
   const staged: StagedSource[] = []
+  let next = 0
   for (const entry of view) {
-    if (entry.kind !== 'bind' && entry.kind !== 'tmpfs') {
+    if (entry.kind !== 'bind' && entry.kind !== 'tmpfs' && entry.kind !== 'overlay') {
       entries.push(entry)
       continue
     }
-    const index = staged.length
-    const parent = entry.kind === 'bind' ? findParent(staged, entry.target) : undefined
-    launcherFlags.push(...(entry.kind === 'bind' ? sourceFlag(entry) : tmpfsFlag(entry, staging.owners[entry.owner])))
-    if (entry.kind === 'bind' && entry.isOfHost === true && staging.ownerMap !== null)
-      launcherFlags.push('--owner-map', String(staging.ownerMap.onDisk), String(staging.ownerMap.shown))
-    staged.push({ index, target: entry.target })
+    const index = next++
+    const parent = entry.kind === 'tmpfs' ? undefined : findParent(staged, entry.target)
+    launcherFlags.push(...stagedFlags(entry, staging))
     if (parent === undefined) {
+      staged.push({ index, target: entry.target })
       const mode = entry.kind === 'bind' ? entry.mode : 'rw'
       entries.push({ kind: 'bind', from: { path: `${STAGING_DIRECTORY}/${index}` }, target: entry.target, mode })
     } else {
@@ -90,10 +94,22 @@ function inDirectory(view: readonly ViewEntry[], staging: Exclude<Staging, { kin
   return { launcherFlags, entries }
 }
 
-/** The deepest earlier source that holds the target. */
+/** The earlier source in the staging directory that holds the target. What lies in it may be mounted there too, and is walked through. */
 function findParent(staged: readonly StagedSource[], target: string): StagedSource | undefined {
-  const holders = staged.filter((source) => target.startsWith(`${source.target}/`))
-  return holders.toSorted((a, b) => b.target.length - a.target.length)[0]
+  return staged.find((source) => target.startsWith(`${source.target}/`))
+}
+
+function stagedFlags(
+  entry: Extract<ViewEntry, { kind: 'bind' | 'tmpfs' | 'overlay' }>,
+  { owners, mapsOwners, overlayOwners }: Exclude<Staging, { kind: 'descriptors' }>,
+): readonly string[] {
+  if (entry.kind === 'tmpfs') return tmpfsFlag(entry, owners[entry.owner])
+  if (entry.kind === 'overlay') {
+    if (overlayOwners === null) throw new HoldfastError('internal', 'only root can mount an overlay with mapped owners')
+    return ['--overlay', entry.source, entry.layer, '--owner-map', overlayOwners]
+  }
+  const isMapped = mapsOwners && entry.owner !== undefined && entry.owner !== owners.user
+  return [...sourceFlag(entry), ...(isMapped ? ['--owner-map', exchangedOwners(entry.owner, owners.user)] : [])]
 }
 
 function sourceFlag(entry: Extract<ViewEntry, { kind: 'bind' }>): readonly string[] {

@@ -13,6 +13,7 @@ import { HoldfastError } from '@holdfast/protocol'
 import { z } from 'zod'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
 import { hasErrorCode } from '../../../home/error-code.ts'
+import { removeTree } from '../../../home/remove-tree.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 const MAKING_PREFIX = '.making-'
@@ -76,7 +77,7 @@ export async function sweepUnfinished(stateDir: string, nowMs: number): Promise<
     if (!entry.startsWith(MAKING_PREFIX)) continue
     const path = join(parent, entry)
     const status = await stat(path).catch(() => null)
-    if (status !== null && nowMs - status.mtimeMs > UNFINISHED_AFTER_MS) await rm(path, { recursive: true, force: true })
+    if (status !== null && nowMs - status.mtimeMs > UNFINISHED_AFTER_MS) await removeTree(path)
   }
 }
 
@@ -92,12 +93,13 @@ export async function listNames(stateDir: string): Promise<readonly string[]> {
 /** The last step of a destroy. */
 export async function removeStateDirectory(stateDir: string, name: string): Promise<void> {
   const { directory, making } = sandboxPaths(stateDir, name)
-  await rm(making, { recursive: true, force: true })
+  await removeTree(making)
   // Out of sight in one step: a crash amid the removal must not leave a name without the record that `list` goes by.
   await rename(directory, making).catch((error: unknown) => {
     if (!hasErrorCode(error, 'ENOENT')) throw error
   })
-  await rm(making, { recursive: true, force: true })
+  // A writable root is filled by programs of the sandbox: with trees that are deeper than any path.
+  await removeTree(making)
 }
 
 /** Lines of `role pid starttime`; a line that is not whole was never acted upon. */

@@ -62,6 +62,8 @@ export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal
         : 'boot the host with this cgroup controller enabled',
       networkProblem: null,
       packingProblem: await packingProblem(launcherPath, signal),
+      rootUserProblem:
+        isRootless || !isServerRoot() ? 'only root can give a container user ids of its own; start the server as root' : null,
     }),
     traits: { limitsSwap: controllers.has('memory'), ownsTmpfs: true, maxUserProcesses: await maxUserProcesses(), isRootless },
   }

@@ -6,9 +6,10 @@
  * Podman also takes Docker's request, but turns it into command-line options on the way: paths with commas or quotes
  * are lost, a read-only root gets unbounded writable directories, and `/etc/hosts` becomes a copy of the host's.
  */
-import type { Mount } from '../../spec.ts'
+import type { HostUsers, Mount } from '../../spec.ts'
 import { containerPlan, type ContainerWish } from '../engine/container-plan.ts'
 import type { CreateRequest } from '../engine/engine-client.ts'
+import { idsOfRoot } from '../user-ids.ts'
 
 const CPU_PERIOD_USEC = 100_000
 
@@ -24,7 +25,7 @@ export function podmanBody(name: string, wish: ContainerWish) {
     image: plan.imageId,
     entrypoint: plan.argv,
     command: [],
-    user: '0:0',
+    user: `${plan.guestUser}:${plan.guestUser}`,
     work_dir: '/',
     hostname: plan.hostname,
     labels: plan.labels,
@@ -45,6 +46,7 @@ export function podmanBody(name: string, wish: ContainerWish) {
     cgroupns: { nsmode: 'private' },
     // The server's own user keeps its id inside; the guest's root is then one of its subordinate ids.
     ...(wish.traits.isRootless ? { userns: { nsmode: 'keep-id' } } : {}),
+    ...(wish.spec.user === 'root' ? ownUsers(wish.spec.users) : {}),
     log_configuration: { driver: 'none' },
     restart_policy: 'no',
     oom_score_adj: plan.oomScoreAdjustment,
@@ -53,6 +55,12 @@ export function podmanBody(name: string, wish: ContainerWish) {
     r_limits: plan.rlimits.map(({ name: type, value }) => ({ type, soft: value, hard: value })),
     resource_limits: resources(wish),
   }
+}
+
+/** A user namespace of the container's own. Nobody in it is root of the host. */
+function ownUsers(users: HostUsers | undefined) {
+  const map = idsOfRoot(users).map(({ inside, outside, count }) => ({ container_id: inside, host_id: outside, size: count }))
+  return { userns: { nsmode: 'private' }, idmappings: { HostUIDMapping: false, HostGIDMapping: false, UIDMap: map, GIDMap: map } }
 }
 
 function networkMode({ spec, traits }: ContainerWish): string {

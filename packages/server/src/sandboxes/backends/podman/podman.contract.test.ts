@@ -1,7 +1,10 @@
 /** Podman keeps both contracts. */
 import { backendContracts } from '../../contract/contracts.ts'
+import { WITH_IMAGES } from '../../contract/excuses.ts'
 import { podmanBackend } from './podman-backend.ts'
 
-await backendContracts('podman', (needs, { podmanSocket }) =>
-  podmanBackend(needs, podmanSocket === undefined ? {} : { socket: podmanSocket }),
+await backendContracts(
+  'podman',
+  (needs, { podmanSocket }) => podmanBackend(needs, podmanSocket === undefined ? {} : { socket: podmanSocket }),
+  WITH_IMAGES,
 )

@@ -29,6 +29,11 @@ export function attack(inside: Inside, name: string, ...values: readonly string[
   return run(inside, [ATTACK, name, ...values])
 }
 
+/** The sandbox still runs commands. */
+export async function runsCommands(inside: Inside): Promise<void> {
+  expect(await attack(inside, 'show', '/proc/self/status')).toMatchObject({ exitCode: 0 })
+}
+
 /** The attack was made, and failed. An attack that could not be made proves nothing and fails here too. */
 export async function holds(inside: Inside, name: string, ...values: readonly string[]): Promise<string> {
   return holdsAs(inside, {}, name, ...values)

@@ -33,8 +33,8 @@ export interface Ground {
   close(): Promise<readonly string[]>
 }
 
-export async function prepareGround(subject: Subject): Promise<Ground> {
-  const laboratory = await openLaboratory(subject)
+export async function prepareGround(subject: Subject, always: Wish = {}): Promise<Ground> {
+  const laboratory = await openLaboratory(subject, '', always)
   const elsewhere = realpathSync(mkdtempSync('/var/tmp/holdfast-secret-'))
   const close = async (): Promise<readonly string[]> => {
     rmSync(elsewhere, { recursive: true, force: true })
@@ -111,7 +111,7 @@ export function needing({ laboratory }: Ground, limit: 'cpus' | 'memory' | 'pids
 export async function neighbourAnswers({ neighbour }: Ground): Promise<void> {
   for (let turn = 0; turn < 5; turn++) {
     await neighbour.inside.ping()
-    const { exitCode } = await run(neighbour.inside, ['/mnt/attacks/attack', 'identify'])
+    const { exitCode } = await run(neighbour.inside, ['/mnt/attacks/attack', 'show', '/proc/self/status'])
     if (exitCode !== 0) throw new Error(`the neighbour's command ended with ${exitCode}`)
   }
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { expect } from 'vitest'
 import { run } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
-import { ATTACK, holds } from './attack-program.ts'
+import { ATTACK, holds, runsCommands } from './attack-program.ts'
 import type { Ground } from './ground.ts'
 import { needing } from './ground.ts'
 
@@ -49,7 +49,7 @@ export const PROCESSES: Proofs<Ground> = {
   'send every signal to the guest': async ({ attacked }) => {
     await holds(attacked.inside, 'signal-guest')
     await attacked.inside.ping()
-    await holds(attacked.inside, 'identify')
+    await runsCommands(attacked.inside)
   },
 
   'trace the guest': touchingGuest('ptrace', 'seize'),
@@ -71,7 +71,7 @@ export const PROCESSES: Proofs<Ground> = {
     const { exitCode, signal } = await victim.exit
     expect(exitCode).toBeNull()
     expect(severalUsers ? ['SIGKILL'] : ['SIGKILL', null]).toContain(signal)
-    await holds(attacked.inside, 'identify')
+    await runsCommands(attacked.inside)
   },
 
   'drown the guest in orphans': (ground) => {

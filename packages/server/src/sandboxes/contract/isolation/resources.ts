@@ -8,7 +8,7 @@ import type { Execution } from '../../../guest/inside.ts'
 import type { Inhabited, Wish } from '../laboratory.ts'
 import { lineFrom } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
-import { ATTACK, attack, holds } from './attack-program.ts'
+import { ATTACK, attack, holds, runsCommands } from './attack-program.ts'
 import type { Ground } from './ground.ts'
 import { needing, neighbourAnswers } from './ground.ts'
 
@@ -29,7 +29,7 @@ function withstanding(
       await neighbourAnswers(ground)
       await inside.ping()
       expect(await inside.processes.kill({ id: execution.id })).toMatchObject({ verified: true })
-      await holds(inside, 'identify')
+      await runsCommands(inside)
     })
   }
 }
@@ -69,7 +69,7 @@ export const RESOURCES: Proofs<Ground> = {
       await neighbourAnswers(ground)
       expect((await bomb).signal).toBe('SIGKILL')
       await inside.ping()
-      await holds(inside, 'identify')
+      await runsCommands(inside)
     })
   },
 
@@ -117,7 +117,7 @@ export const RESOURCES: Proofs<Ground> = {
       const growth = await memoryGrowthDuring(async () => {
         const unread = await flood(inside, 1024 * MEBIBYTE, 'unread')
         await neighbourAnswers(ground)
-        await holds(inside, 'identify')
+        await runsCommands(inside)
         expect((await inside.stats()).memoryBytes).toBeLessThan(32 * MEBIBYTE)
         expect(await unread.kill()).toMatchObject({ verified: true })
       })

@@ -4,11 +4,11 @@
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'vitest'
-import { sandboxUserOnHost } from '../../sandbox-user.ts'
+import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { Laboratory } from '../laboratory.ts'
 import { outcomeOf, run, shell } from '../outcome.ts'
 import type { Proofs } from '../subject.ts'
@@ -60,6 +60,21 @@ export const SHAPE: Proofs<Laboratory> = {
     expect(await shell(inside, 'cat /workspace/.skills/new/SKILL.md')).toBe('a skill')
   },
 
+  'a mount inside a mount of the workspace is shown, and its mount point is made there': async (laboratory) => {
+    const [workspace, view, skill] = ['workspace', 'view', 'skill'].map((name) => laboratory.hostDirectory(name))
+    if (workspace === undefined || view === undefined || skill === undefined) throw new Error('three directories were made')
+    writeFileSync(join(skill, 'SKILL.md'), 'a skill')
+    const { inside } = await laboratory.create({
+      mounts: [
+        { source: workspace, target: '/workspace', mode: 'rw' },
+        { source: view, target: '/workspace/.skills', mode: 'rw' },
+        { source: skill, target: '/workspace/.skills/plain', mode: 'ro' },
+      ],
+    })
+    expect(await shell(inside, 'cat /workspace/.skills/plain/SKILL.md')).toBe('a skill')
+    expect(await outcomeOf(() => inside.files.write('/workspace/.skills/plain/made', 'no'))).toBe('file_operation_failed')
+  },
+
   'a mount below a workspace that is not itself a mount works': async (laboratory) => {
     const skill = laboratory.hostDirectory('skill')
     writeFileSync(join(skill, 'SKILL.md'), 'a skill')
@@ -104,6 +119,26 @@ export const SHAPE: Proofs<Laboratory> = {
     await shell(inside, 'echo x > /workspace/by-command')
     await inside.files.write('/workspace/by-files', 'x')
     for (const name of ['by-command', 'by-files']) expect(statSync(join(workspace, name))).toMatchObject(sandboxUserOnHost())
+  },
+
+  'a shared directory of root is the sandbox user’s inside, and what is made there is root’s on the host': async (laboratory) => {
+    const source = laboratory.hostDirectory('shared')
+    if (!isServerRoot() || (await laboratory.backend.hostUsers?.mapsOwners?.(source)) !== true)
+      throw new NotHere('this backend, server or file system cannot show files of one owner as those of another')
+    chownSync(source, 0, 0)
+    // As LangBot's container leaves them: nobody else may read them, and the outbox is made again between two commands.
+    mkdirSync(join(source, 'inbox'), { mode: 0o700 })
+    writeFileSync(join(source, 'inbox/attachment'), 'from the client', { mode: 0o600 })
+    mkdirSync(join(source, 'outbox'), { mode: 0o755 })
+    const { inside } = await laboratory.create({ mounts: [{ source, target: '/workspace', mode: 'rw', owner: 0 }] })
+    expect(await shell(inside, 'cd /workspace; cat inbox/attachment; stat -c %U . inbox outbox | sort -u')).toBe('from the clientuser')
+    await shell(inside, 'cd /workspace; echo changed >> inbox/attachment; echo one > outbox/one; mkdir made')
+    rmSync(join(source, 'outbox'), { recursive: true })
+    mkdirSync(join(source, 'outbox'), { mode: 0o755 })
+    await shell(inside, 'echo two > /workspace/outbox/two')
+    for (const name of ['inbox/attachment', 'outbox/two', 'made'])
+      expect(statSync(join(source, name)), name).toMatchObject({ uid: 0, gid: 0 })
+    expect(readFileSync(join(source, 'inbox/attachment'), 'utf8')).toBe('from the clientchanged\n')
   },
 
   'home, /tmp and the workspace belong to the user and can be written': async (laboratory) => {

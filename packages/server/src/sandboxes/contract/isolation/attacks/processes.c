@@ -108,6 +108,8 @@ static int touch_guest(int count, char **arguments) {
     struct sched_param idle = {0};
     return expect_refusal("making the guest idle", sched_setscheduler(1, SCHED_IDLE, &idle));
   }
+  /* Everything below goes through /proc, where root of a sandbox does not see the guest at all. */
+  if (access("/proc/1", F_OK) != 0 && errno == ENOENT) return kill(1, 0) == 0 ? broken("the guest takes signals") : held("the guest is hidden");
   if (strcmp(way, "oom") == 0) return expect_refusal("offering the guest to the OOM killer", open("/proc/1/oom_score_adj", O_WRONLY));
   return open_of_guest(way);
 }
