@@ -20,9 +20,9 @@ function obstacle(): string | null {
     const address = execFileSync('apt-get', ['download', '--print-uris', PACKAGE], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: 10_000,
+      timeout: 60_000,
     })
-    execFileSync('curl', ['-sfI', '-m', '10', /'(\S+)'/.exec(address)?.[1] ?? 'http://127.0.0.1:9/'], { stdio: 'ignore' })
+    execFileSync('curl', ['-sfI', '-m', '60', /'(\S+)'/.exec(address)?.[1] ?? 'http://127.0.0.1:9/'], { stdio: 'ignore' })
     return null
   } catch {
     return `no package source with ${PACKAGE} is reachable from this machine`
