@@ -36,7 +36,7 @@ profiles:
 `)
   expect(profiles).toEqual([
     {
-      ...{ name: 'careful', image: 'alpine', network: 'off', rootfs: 'writable', home: 'ephemeral', workspaceMode: 'ro' },
+      ...{ name: 'careful', image: 'alpine', network: 'off', rootfs: 'writable', home: 'ephemeral', user: 'user', workspaceMode: 'ro' },
       ...{ cpus: 0.5, memoryBytes: 256 * 2 ** 20, pids: null, workspaceBytes: 100 * 2 ** 20, timeoutMs: 10_000, maxTimeoutMs: 20_000 },
       locked: ['network', 'workspace.mode', 'limits.memory_bytes'],
     },
@@ -51,6 +51,7 @@ test('what a profile leaves out is what the settings say', () => {
       network: 'on',
       rootfs: 'read-only',
       home: 'persistent',
+      user: 'user',
       workspaceMode: 'rw',
       cpus: null,
       memoryBytes: 2 ** 30,

@@ -16,7 +16,7 @@ test.each([
 ])('%s is built in with its values', (name, network, workspaceMode, cpus, mebibytes, pids, rootfs, maxSeconds, locked) => {
   expect(profiles.get(name)).toEqual({
     ...{ name, image: null, network, workspaceMode, cpus, memoryBytes: mebibytes * MEBIBYTE, pids, rootfs, workspaceBytes: null, locked },
-    ...{ timeoutMs: 30_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
+    ...{ user: 'user', timeoutMs: 30_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
   })
 })
 
@@ -38,7 +38,7 @@ test('without a profile a wish stays as it is', () => {
 
 test('a profile fills what is absent, and a value of the caller’s stays', () => {
   expect(profiles.apply('network_extended', {})).toEqual({
-    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', home: 'persistent', workspace: { mode: 'rw' } },
+    ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', home: 'persistent', user: 'user', workspace: { mode: 'rw' } },
     limits: { cpus: 2, memory_bytes: 1024 * MEBIBYTE, pids: 256 },
   })
   const wish = {
@@ -49,7 +49,14 @@ test('a profile fills what is absent, and a value of the caller’s stays', () =
     limits: { cpus: null, pids: 9 },
   } as const
   expect(profiles.apply('network_extended', wish)).toEqual({
-    ...{ profile: 'network_extended', network: 'off', rootfs: 'read-only', home: 'ephemeral', workspace: { source: '/a', mode: 'ro' } },
+    ...{
+      profile: 'network_extended',
+      network: 'off',
+      rootfs: 'read-only',
+      home: 'ephemeral',
+      user: 'user',
+      workspace: { source: '/a', mode: 'ro' },
+    },
     limits: { cpus: null, memory_bytes: 1024 * MEBIBYTE, pids: 9 },
   })
   expect(profiles.apply('default', { limits: { cpus: undefined } }).limits).toMatchObject({ cpus: 1 })
@@ -136,4 +143,14 @@ test('one that is not there is refused with those that are', () => {
     }),
   )
   expect(() => profilesOf({ usual: 'fast' })).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+})
+
+test('user: root brings a writable root unless the profile locks it, and can be locked itself', () => {
+  const profiles = createProfiles({ usual: null, image: null, custom: [] })
+  expect(profiles.apply('default', { user: 'root' })).toMatchObject({ user: 'root', rootfs: 'writable' })
+  expect(profiles.apply('default', { user: 'root', rootfs: 'read-only' })).toMatchObject({ user: 'root', rootfs: 'read-only' })
+  expect(profiles.apply('offline_readonly', { user: 'root' })).toMatchObject({ user: 'root', rootfs: 'read-only' })
+  const locked = createProfiles({ usual: null, image: null, custom: [{ ...profiles.get('default'), name: 'kept', locked: ['user'] }] })
+  expect(locked.apply('kept', { user: 'user' })).toMatchObject({ user: 'user' })
+  expect(() => locked.apply('kept', { user: 'root' })).toThrow('does not allow another value of user (root; it is user)')
 })

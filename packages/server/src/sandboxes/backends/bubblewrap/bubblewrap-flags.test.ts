@@ -69,9 +69,9 @@ test('with host users of its own a sandbox is the same inside and somebody else 
   expect(jailUserFlags({ users })).toEqual(['--jail-user', '2010000001', '--id-map', '0 2010000001 1\n1000 2010000000 1\n'])
   expect(stagingAsRoot({ users })).toMatchObject({
     owners: { user: 2_010_000_000, root: 2_010_000_001 },
-    ownerMap: { onDisk: 1000, shown: 2_010_000_000 },
+    mapsOwners: true,
   })
-  expect(stagingAsRoot({ users: { ...users, commands: 1000 } })).toMatchObject({ ownerMap: null })
+  expect(stagingAsRoot({ users: { ...users, commands: 1000 } })).toMatchObject({ mapsOwners: false })
 })
 
 test.each([true, false])('as root %s: the guest is told where space is watched', (isRoot) => {

@@ -39,10 +39,11 @@ test('a healthy engine is available with everything that is the engine’s', asy
       networkOn: true,
       images: true,
       writableRoot: true,
+      rootUser: false,
       severalUsers: true,
       // This server has no launcher to hide processes with.
       packing: false,
-      reasons: { packing: expect.any(String) },
+      reasons: { packing: expect.any(String), rootUser: expect.stringContaining('userns-remap') },
     },
   })
 })

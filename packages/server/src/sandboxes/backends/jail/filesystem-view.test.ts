@@ -39,7 +39,7 @@ test('the host shows /usr, its links, a few public files of /etc and kernel sett
 test('a mount takes the place of the tmpfs that would be there', () => {
   const entries = view(spec([{ source: '/a', target: '/workspace', mode: 'ro' }]))
   expect(entries.filter((entry) => 'target' in entry && entry.target === '/workspace')).toEqual([
-    { kind: 'bind', source: '/a', target: '/workspace', mode: 'ro', isOfHost: true },
+    { kind: 'bind', source: '/a', target: '/workspace', mode: 'ro', owner: 1000 },
   ])
 })
 
