@@ -19,18 +19,30 @@ export const ERRORS = {
     hint: 'Begin with the first page; a token goes with the list and the filters it came from.',
   },
   backend_unknown: { status: 400, retry: 'after-change', hint: '`holdfast doctor` lists the backends.' },
-  config_invalid: { status: 400, retry: 'after-change', hint: '`holdfast config show` prints every setting with its value and source.' },
+  config_invalid: {
+    status: 400,
+    retry: 'after-change',
+    hint: 'Correct the setting that the message names; docs/operate.md says what each one takes.',
+  },
   profile_unknown: { status: 400, retry: 'after-change', hint: 'GET /v1/profiles lists the profiles of this server.' },
   pipeline_unknown: { status: 400, retry: 'after-change', hint: 'GET /v1/pipelines lists the pipelines.' },
   mount_refused: { status: 400, retry: 'after-change', hint: 'Mount a directory under an allowed root; see THREAT-MODEL.md, "Mounts".' },
-  unauthorized: { status: 401, retry: 'after-change', hint: 'Send the API key as `Authorization: Bearer …`.' },
+  unauthorized: {
+    status: 401,
+    retry: 'after-change',
+    hint: 'Send a valid API key as `Authorization: Bearer …` or `X-API-Key`; programs take it from HOLDFAST_API_KEY.',
+  },
   forbidden: { status: 403, retry: 'never', hint: 'Ask an operator or an administrator of the tenant.' },
   profile_locked: {
     status: 403,
     retry: 'after-change',
     hint: 'Leave the named fields out, or use another profile; GET /v1/profiles shows what each one locks.',
   },
-  origin_refused: { status: 403, retry: 'never', hint: 'Call the API from a program, or from a page of the same origin.' },
+  origin_refused: {
+    status: 403,
+    retry: 'never',
+    hint: 'Call the API from a program, or have the operator add the origin of the page to `cors.allowed_origins`.',
+  },
   host_refused: {
     status: 403,
     retry: 'after-change',
@@ -51,7 +63,7 @@ export const ERRORS = {
     retry: 'after-change',
     hint: 'The sandbox is another one than you expect; read `notice`, then send the new incarnation.',
   },
-  version_conflict: { status: 409, retry: 'after-change', hint: 'Somebody else changed it; read it again and decide anew.' },
+  version_conflict: { status: 409, retry: 'after-change', hint: 'Somebody else changed it; read it again, then decide.' },
   request_in_progress: { status: 409, retry: 'after-delay', hint: 'A request with this Idempotency-Key is being answered; retry shortly.' },
   outcome_unknown: {
     status: 409,
@@ -120,7 +132,11 @@ export const ERRORS = {
   },
   server_stopping: { status: 503, retry: 'after-delay', hint: 'Retry once the server has started again.' },
   listen_failed: { status: 503, retry: 'after-change', hint: 'Choose another address with --host and --port.' },
-  server_unreachable: { status: 503, retry: 'after-delay', hint: 'Start the server with `holdfast up`.' },
+  server_unreachable: {
+    status: 503,
+    retry: 'after-delay',
+    hint: 'Start the server with `holdfast up`, or check the address in HOLDFAST_URL.',
+  },
   session_unavailable: { status: 503, retry: 'after-delay', hint: 'The session is being made ready; retry shortly.' },
   store_unavailable: { status: 503, retry: 'after-delay', hint: 'The database does not answer or is locked; see the message.' },
   no_space: { status: 507, retry: 'after-change', hint: 'Remove files inside the sandbox; its disk or its quota is full.' },
@@ -183,15 +199,24 @@ export class HoldfastError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'HoldfastError'
   readonly code: C
   readonly details: Readonly<Record<string, unknown>>
+  /** What to do in this case; the hint of the code unless given. */
+  readonly hint: string
 
-  constructor(code: C, message: string, details: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+  constructor(
+    code: C,
+    message: string,
+    details: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions & { readonly hint?: string },
+  ) {
     super(message, options)
     this.code = code
     this.details = details
+    this.hint = options?.hint ?? ERRORS[code].hint
   }
 
   toProblem(): Problem {
-    return { type: `urn:holdfast:error:${this.code}`, title: this.message, code: this.code, details: this.details, ...ERRORS[this.code] }
+    const { code, message: title, details, hint } = this
+    return { type: `urn:holdfast:error:${code}`, title, code, details, ...ERRORS[code], hint }
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { queryNumber } from './paging.ts'
+import { LinkTtlSeconds } from './previews.ts'
 
 export const MAXIMUM_PATH_BYTES = 4096
 export const DEFAULT_LIST_LIMIT = 1_000
@@ -54,6 +55,22 @@ export const FileListView = z.object({
 })
 
 export const FileQuery = z.strictObject({ path: FilePath })
+export const ReadFileQuery = z.strictObject({
+  path: FilePath,
+  link: z
+    .string()
+    .max(8_192, { error: 'must be at most 8192 characters' })
+    .optional()
+    .meta({ description: 'The token of a link to this file, in place of a key.' }),
+})
+export const CreateFileLinkBody = z.strictObject({ path: FilePath, ttl_seconds: LinkTtlSeconds })
+export const FileLinkView = z.object({
+  /** Whoever has it reads the file, without a key. */
+  url: z.url(),
+  path: z.string(),
+  expires_at: z.iso.datetime(),
+})
+export type FileLinkView = z.output<typeof FileLinkView>
 export const WriteFileQuery = z.strictObject({
   path: FilePath,
   mode: FileMode.optional().meta({ description: 'Left out: that of the file that is replaced, or 0644.' }),

@@ -12,14 +12,16 @@ const TTL = `must be a whole number of seconds from 1 to ${MAXIMUM_PREVIEW_TTL_S
 
 export const InnerPort = z.int({ error: PORT }).min(1, { error: PORT }).max(MAXIMUM_PORT, { error: PORT })
 
+export const LinkTtlSeconds = z
+  .int({ error: TTL })
+  .min(1, { error: TTL })
+  .max(MAXIMUM_PREVIEW_TTL_SECONDS, { error: TTL })
+  .default(PREVIEW_TTL_SECONDS)
+  .meta({ description: 'For how long the link works.' })
+
 export const CreatePreviewBody = z.strictObject({
   port: InnerPort.meta({ description: 'Where the app listens, on any address of the sandbox.' }),
-  ttl_seconds: z
-    .int({ error: TTL })
-    .min(1, { error: TTL })
-    .max(MAXIMUM_PREVIEW_TTL_SECONDS, { error: TTL })
-    .default(PREVIEW_TTL_SECONDS)
-    .meta({ description: 'For how long the link works.' }),
+  ttl_seconds: LinkTtlSeconds,
 })
 
 export const PreviewView = z.object({

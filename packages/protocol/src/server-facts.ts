@@ -5,7 +5,13 @@ import { z } from 'zod'
 import { Owner } from './keys.ts'
 import { LANGUAGES, LanguageTag, SCOPE_NAMES } from './scopes.ts'
 
-export const HealthView = z.object({ status: z.literal('ok'), backend: z.string(), version: z.string() })
+export const HealthView = z.object({
+  status: z.literal('ok'),
+  version: z.string().meta({ description: 'Of Holdfast.' }),
+  backend: z.string().meta({ description: 'What makes the sandboxes.' }),
+  backend_version: z.string().meta({ description: 'Of the program that makes them.' }),
+})
+export type HealthView = z.output<typeof HealthView>
 export const ReadyView = z.object({
   status: z.literal('ready'),
   /** `jumped`: the wall clock jumped by more than an hour, and the jump waits for a confirmation. */

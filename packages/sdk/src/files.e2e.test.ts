@@ -131,6 +131,14 @@ describe.skipIf(isSkipped)(`files${why}`, () => {
     await proxy.close()
   })
 
+  test('a link gives a file to somebody without a key, with the type of its name', async () => {
+    await session.files.write('plot.png', 'picture')
+    const { url, path, expiresAt } = await session.files.link('plot.png', { ttlSeconds: 60 })
+    expect([path, Date.parse(expiresAt) > Date.now()]).toEqual(['plot.png', true])
+    const shown = await fetch(url)
+    expect([shown.headers.get('content-type'), await shown.text()]).toEqual(['image/png', 'picture'])
+  })
+
   test('a download that is left is let go of', async () => {
     await session.files.write('left', noise(20_000_000))
     const stream = await session.files.readStream('left')

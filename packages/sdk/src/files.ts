@@ -3,7 +3,7 @@
  *
  * Paths are absolute, or relative to the session's workspace.
  */
-import type { FileView } from '@holdfast/protocol'
+import type { FileLinkView, FileView } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { isHoldfastError } from './errors.ts'
@@ -17,7 +17,7 @@ import { bodyOf } from './input.ts'
 import type { Content } from './input.ts'
 import { bodyPieces, streamOfPieces } from './transport/body-stream.ts'
 import type { Transport } from './transport/transport.ts'
-import { snake } from './wire-names.ts'
+import { camel, snake } from './wire-names.ts'
 
 export interface WriteOptions extends CallOptions {
   /** Of a new file; `0644` unless given. */
@@ -65,6 +65,15 @@ export interface Files {
   download(path: string, options?: CallOptions): Promise<ReadableStream<Uint8Array>>
   /** Unpacks a tar archive, which may be gzipped, into a directory, which is made if need be. */
   upload(path: string, archive: Content, options?: CallOptions): Promise<FileEntry>
+  /** A link by which a browser reads this file without a key, for an hour unless `ttlSeconds` says otherwise; at most a day. */
+  link(path: string, options?: CallOptions & { readonly ttlSeconds?: number | undefined }): Promise<FileLink>
+}
+
+/** Whoever has the `url` reads the file; it ends with its time, and with the key that asked for it. */
+export interface FileLink {
+  readonly url: string
+  readonly path: string
+  readonly expiresAt: string
 }
 
 export interface FilesNeeds {
@@ -127,5 +136,9 @@ export function createFiles({ transport, sessionId, letGo }: FilesNeeds): Files 
       return streamOfPieces(bodyPieces(answer), () => answer.close())
     },
     upload: (path, archive, options = {}) => put('/archive', archive, { path }, options),
+    async link(path, { ttlSeconds, ...options } = {}) {
+      const json = snake({ path, ttlSeconds })
+      return camel(await transport.json<FileLinkView>({ method: 'POST', path: `${base}/links`, json, ...callOf(options) }))
+    },
   }
 }

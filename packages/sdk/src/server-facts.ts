@@ -1,7 +1,7 @@
 /**
  * What a server offers: its backends, its scopes, how much of everything somebody may have, what runs, its errors.
  */
-import type { BackendView, ClockView, QuotaList as WireQuotas, SandboxView, ScopeList as WireScopes } from '@holdfast/protocol'
+import type { BackendView, ClockView, HealthView, QuotaList as WireQuotas, SandboxView, ScopeList as WireScopes } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import type { RetryAdvice } from './errors.ts'
@@ -12,8 +12,12 @@ import { camel } from './wire-names.ts'
 
 export interface Health {
   readonly status: 'ok'
-  readonly backend: string
+  /** Of Holdfast. */
   readonly version: string
+  /** What makes the sandboxes. */
+  readonly backend: string
+  /** Of the program that makes them. */
+  readonly backendVersion: string
 }
 
 /** The clock of the server that answers. */
@@ -126,7 +130,7 @@ interface Items<T> {
 
 export function createServerFacts(transport: Transport): ServerFacts {
   return {
-    health: (options = {}) => transport.json<Health>({ path: '/healthz', ...callOf(options) }),
+    health: async (options = {}) => camel(await transport.json<HealthView>({ path: '/healthz', ...callOf(options) })),
     ready: (options = {}) => transport.send({ path: '/readyz', ...callOf(options) }),
     async backends(options = {}) {
       const { items } = await transport.json<Items<BackendView>>({ path: '/v1/backends', ...callOf(options) })

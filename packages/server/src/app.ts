@@ -32,6 +32,7 @@ import { previewMaker } from './ingress/preview/make-preview.ts'
 import { previewAddresses } from './ingress/preview/preview-address.ts'
 import { previewDoor } from './ingress/preview/preview-door.ts'
 import { rememberedProbes } from './ingress/rest/backend-probes.ts'
+import { frontPage } from './ingress/rest/front-page.ts'
 import { createIdempotency } from './ingress/rest/idempotency.ts'
 import { restApp } from './ingress/rest/rest.ts'
 import { socketDoor } from './ingress/sockets/socket-door.ts'
@@ -154,7 +155,8 @@ async function start(
   endings.push(() => tracing.close())
   const metrics = createMetrics(tracing)
   const { observer } = metrics
-  const store = await openStore({ url: config.storeUrl, home: home.path, onFull: reserve.giveBack }, observer)
+  const onMigrated = (from: number, to: number) => log.info('database-migrated', { from_version: from, to_version: to })
+  const store = await openStore({ url: config.storeUrl, home: home.path, onFull: reserve.giveBack, onMigrated }, observer)
   endings.push(() => store.close())
   void reserve.restore()
 
@@ -224,6 +226,7 @@ async function start(
     serverId,
   })
   let box: BoxPlane | null = null
+  const health = () => ({ version: RELEASE, backend: chosen.backend.kind, backend_version: chosen.version })
   const rest = restApp({
     ...entrance,
     ...{ store, sessions: plane.sessions, tenants: plane.tenants, keys: plane.keys, webhooks: plane.webhooks, scopes: plane.scopes },
@@ -231,6 +234,7 @@ async function start(
     ...{ profiles: plane.profiles, usualProfile: plane.usualProfile, pipelines: plane.pipelines },
     tools: plane.tools,
     makePreview,
+    ...{ fileLinks: plane.fileLinks, publicUrl: config.publicUrl },
     mcp: plane.mcp,
     listeners: plane.listeners,
     boxOverview: () => box?.overview ?? null,
@@ -240,7 +244,8 @@ async function start(
     scopeRules: { default: config.defaultScope ?? DEFAULT_SCOPE, forced: config.forcedScope },
     chosenBackend: chosen.backend.kind,
     probeBackends: rememberedProbes(registry.open, Date.now),
-    health: () => ({ backend: chosen.backend.kind, version: chosen.version }),
+    health,
+    frontPage: frontPage(health),
     checkReady: readinessCheck({
       ...{ store, clock: Date.now, isStopping: () => isStopping },
       checkHome: homeHealth({ home, reserve, log, databasePath: config.storeUrl === null ? databasePathOf(home.path) : null }),

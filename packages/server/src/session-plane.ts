@@ -11,6 +11,8 @@ import type { SandboxWish } from '@holdfast/protocol'
 import { callerOf } from './access/authorize.ts'
 import { createKeys } from './access/keys.ts'
 import type { Keys } from './access/keys.ts'
+import { createFileLinks } from './access/file-links.ts'
+import type { FileLinks } from './access/file-links.ts'
 import { createPreviewLinks } from './access/preview-links.ts'
 import type { PreviewLinks } from './access/preview-links.ts'
 import type { Principal } from './access/principal.ts'
@@ -98,6 +100,8 @@ export interface SessionPlane {
   readonly mcp: McpPlane
   /** Links for browsers to web apps inside. */
   readonly previewLinks: PreviewLinks
+  /** Links for browsers to single files. */
+  readonly fileLinks: FileLinks
   readonly webhooks: Webhooks
   readonly listeners: EventListeners
   readonly sealing: Sealing
@@ -299,6 +303,7 @@ export async function openSessionPlane({
         pipeline === undefined ? null : (kept ?? configuredPipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),
     }),
     mcp,
+    fileLinks: createFileLinks({ store, keys, sealing, clock, lets }),
     previewLinks: createPreviewLinks({ store, keys, key: keyFor('preview links'), clock, lets }),
     webhooks: createWebhooks({ store, sealing, guard, clock }),
     listeners,

@@ -6,7 +6,7 @@
  * Decides by the table in `roles.ts` and by ownership, and by nothing else. The tenant is part of what is visible, so it stands
  * in every query; what is not visible is not there, and what is visible but not allowed is `forbidden`.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { HoldfastError, ROLES } from '@holdfast/protocol'
 import type { TenantPolicy } from '@holdfast/protocol'
 import type { Caller } from '../sessions/caller.ts'
 import { actorOf } from './principal.ts'
@@ -39,7 +39,11 @@ export function callerOf(principal: Principal, policy: DecidingPolicy): Caller {
 /** Throws `forbidden`, or gives how far the principal reaches with the verb in the tenant of its request. */
 export function authorize(principal: Principal, verb: AdminVerb): 'own' | 'tenant' {
   const reach = administrativeReach(principal, verb)
-  if (reach === 'never') throw new HoldfastError('forbidden', `the role ${principal.role} may not ${verb.replace('-', ' ')}`, { verb })
+  if (reach === 'never') {
+    const able = ROLES.filter((role) => administrativeReach({ role }, verb) !== 'never')
+    const hint = `Use a key with the role ${able.join(' or ')}.`
+    throw new HoldfastError('forbidden', `the role ${principal.role} may not ${verb.replaceAll('-', ' ')}`, { verb }, { hint })
+  }
   return reach
 }
 
@@ -49,6 +53,6 @@ export function isAuthorized(principal: Principal, verb: AdminVerb): boolean {
 }
 
 /** No verb of administration asks the tenant's policy. */
-function administrativeReach({ role }: Principal, verb: AdminVerb): Reach {
+function administrativeReach({ role }: Pick<Principal, 'role'>, verb: AdminVerb): Reach {
   return reachOf(role, verb, { admin_exec: false })
 }

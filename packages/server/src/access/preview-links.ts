@@ -11,11 +11,12 @@ import { appendTenantAudit } from '../sessions/audit/tenant-audit.ts'
 import type { Store } from '../store/store.ts'
 import { deleteExpiredPreviewLinks, findPreviewLink, insertPreviewLink } from '../store/tables/preview-links.ts'
 import type { PreviewLink } from '../store/tables/preview-links.ts'
-import type { Keys } from './keys.ts'
 import { previewLabels } from './preview-label.ts'
-import { ADMIN_KEY_ID, OIDC_KEY_ID, recordOf } from './principal.ts'
+import { recordOf } from './principal.ts'
 import type { Principal } from './principal.ts'
 import { shortMemory } from './short-memory.ts'
+import { stillAdmitted } from './still-admitted.ts'
+import type { AdmissionNeeds } from './still-admitted.ts'
 
 const MEMORY_MS = 5_000
 const MEMORY_LIMIT = 1_000
@@ -44,26 +45,18 @@ export interface PreviewLinks {
   open(label: string): Promise<OpenedLink | null>
 }
 
-export interface PreviewLinksNeeds {
+export interface PreviewLinksNeeds extends AdmissionNeeds {
   readonly store: Store
-  readonly keys: Pick<Keys, 'findById'>
   /** Signs labels; servers on one database have the same. */
   readonly key: Uint8Array
   readonly clock: () => number
-  /** How this server lets people in: with keys or as everybody, and with tokens too. */
-  readonly lets: { readonly keys: boolean; readonly tokens: boolean }
 }
 
 export function createPreviewLinks({ store, keys, key, clock, lets }: PreviewLinksNeeds): PreviewLinks {
   const labels = previewLabels(key)
   const memory = shortMemory<PreviewLink>({ clock, lifeMs: MEMORY_MS, limit: MEMORY_LIMIT })
 
-  async function isLetIn(keyId: string | null): Promise<boolean> {
-    if (keyId === null) return !lets.keys
-    if (keyId === ADMIN_KEY_ID) return lets.keys
-    if (keyId === OIDC_KEY_ID) return lets.keys && lets.tokens
-    return lets.keys && (await keys.findById(keyId)) !== null
-  }
+  const isLetIn = stillAdmitted({ keys, lets })
 
   return {
     async make(principal, { session, port, ttlMs, requestId }) {

@@ -23,8 +23,13 @@ export type RefusalReason =
   | 'token-role'
   | 'token-tenant'
 
+const NONE = 'Send an API key as `Authorization: Bearer …` or `X-API-Key`; the SDK and the command line take it from HOLDFAST_API_KEY.'
+/** Never says which of them it is. */
+const WRONG =
+  'The key or token is wrong, was revoked or has expired: check HOLDFAST_API_KEY, or have a new key made with `holdfast keys create`.'
+
 export function refusal(sentence: string, reason: RefusalReason): HoldfastError<'unauthorized'> {
-  return new HoldfastError('unauthorized', sentence, {}, { cause: new Refusal(reason) })
+  return new HoldfastError('unauthorized', sentence, {}, { cause: new Refusal(reason), hint: reason === 'no-credentials' ? NONE : WRONG })
 }
 
 /** Why, for those who run the server. */

@@ -46,12 +46,16 @@ export const MIGRATIONS: readonly Migration[] = [
 /** Names this lock among the advisory locks of a PostgreSQL database; the number means nothing. */
 const ADVISORY_LOCK = 4_720_331_905
 
-/** Applies what is missing. Safe to call again, and by several servers at once. */
-export async function migrate(store: Store, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
+/** Applies what is missing, and gives the versions before and after. Safe to call again, and by several servers at once. */
+export async function migrate(
+  store: Store,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<{ readonly from: number; readonly to: number }> {
   const current = await store.read((sql) => refuseNewer(sql, migrations))
   for (const migration of migrations) {
     if (migration.version > current) await store.write((transaction) => apply(transaction, migration, migrations), 'power')
   }
+  return { from: current, to: Math.max(current, ...migrations.map(({ version }) => version)) }
 }
 
 /** Throws `store_too_new` for a database of a newer version; gives the version of the others, 0 for an empty one. */

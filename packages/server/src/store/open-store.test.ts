@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { databasePathOf } from '../home/home-health.ts'
+import { migrate, MIGRATIONS } from './migrate.ts'
 import { openStore } from './open-store.ts'
+import { openSqliteStore } from './sqlite/sqlite-store.ts'
 
 let home: string
 beforeEach(() => {
@@ -20,6 +23,18 @@ test('without an address it is holdfast.db in the home, with all tables', async 
     await store.close()
   }
   expect(existsSync(join(home, 'holdfast.db'))).toBe(true)
+})
+
+test('an older database that is migrated is reported with both versions, a new or current one is not', async () => {
+  const older = await openSqliteStore(databasePathOf(home), {})
+  await migrate(older, MIGRATIONS.slice(0, 1))
+  await older.close()
+  const migrated: (readonly [number, number])[] = []
+  const open = (directory: string) => openStore({ url: null, home: directory, onMigrated: (from, to) => migrated.push([from, to]) })
+  for (let start = 0; start < 2; start++) await (await open(home)).close()
+  const fresh = mkdtempSync(join(home, 'fresh-'))
+  await (await open(fresh)).close()
+  expect(migrated).toEqual([[1, MIGRATIONS.at(-1)?.version]])
 })
 
 test('a database that does not answer is named without its password', async () => {

@@ -20,10 +20,12 @@ export interface StorePlace {
   readonly home: string
   /** The disk is full; `true` when there is room now, and the write is tried once more. */
   readonly onFull?: () => boolean
+  /** A database of an older version was brought to this one. */
+  readonly onMigrated?: (from: number, to: number) => void
 }
 
 export async function openStore(
-  { url, home, onFull }: StorePlace,
+  { url, home, onFull, onMigrated }: StorePlace,
   observer: StoreObserver & { readonly tracing: Tracing } = unobserved,
 ): Promise<Store> {
   const { transactionRetried: onRetry, tracing } = observer
@@ -32,7 +34,8 @@ export async function openStore(
       ? await openSqliteStore(databasePathOf(home), { inspect: refuseNewer, onRetry, onFull })
       : await openPostgres(url, observer)
   try {
-    await migrate(store)
+    const { from, to } = await migrate(store)
+    if (from > 0 && to > from) onMigrated?.(from, to)
     return timedStore(tracing === untraced ? store : tracedStore(store, tracing), observer)
   } catch (error) {
     await store.close()

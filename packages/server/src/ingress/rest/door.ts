@@ -11,6 +11,7 @@ import { HoldfastError } from '@holdfast/protocol'
 import { Hono } from 'hono'
 import type { Context } from 'hono'
 import { authorize } from '../../access/authorize.ts'
+import type { FileLinks } from '../../access/file-links.ts'
 import { checkOrigin } from '../../access/listen-address.ts'
 import type { CheckHost } from '../../access/listen-address.ts'
 import { ADMIN_VERBS } from '../../access/roles.ts'
@@ -25,6 +26,8 @@ import { cors } from './cors.ts'
 import { entering } from './entering.ts'
 import type { EnteringNeeds, Knock } from './entering.ts'
 import { wantsEvents } from './event-stream.ts'
+import { isBrowser } from './front-page.ts'
+import type { FrontPage } from './front-page.ts'
 import type { Claim, Idempotency } from './idempotency.ts'
 import { loggedProblem, problemReply } from './problems.ts'
 import { byteBody, NO_BYTES, readBody } from './request-body.ts'
@@ -49,6 +52,10 @@ export interface DoorNeeds extends EnteringNeeds {
   readonly budget?: WorkBudget
   readonly log: Log
   readonly observer?: RequestsObserver
+  /** Opens links to files, for routes that take them. Throws `unauthorized`. */
+  readonly fileLinks?: Pick<FileLinks, 'open'>
+  /** What a browser gets at `/`; left out, what everybody gets. */
+  readonly frontPage?: FrontPage
 }
 
 export interface DoorEnvironment {
@@ -65,12 +72,25 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   const { headersFor, preflight } = cors(allowedOrigins)
   const app = new Hono<DoorEnvironment>()
 
-  async function enterFor(c: Context<DoorEnvironment>, { authorization }: Route, come: typeof enter): Promise<Entered | null> {
+  async function enterFor(
+    c: Context<DoorEnvironment>,
+    { authorization, takesFileLink }: Route,
+    come: typeof enter,
+  ): Promise<Entered | null> {
     if (authorization === 'public') return null
+    const token = takesFileLink === true ? queryOf(c.req.url).get('link') : null
+    if (token !== null && needs.fileLinks !== undefined) return enterByLink(c, needs.fileLinks, token, come === comeIn)
     const entered = await come(knockOf(c))
     const verb = ADMIN_VERBS.find((admin) => admin === authorization)
     if (verb !== undefined) authorize(entered.principal, verb)
     return entered
+  }
+
+  async function enterByLink(c: Context<DoorEnvironment>, links: Pick<FileLinks, 'open'>, token: string, isCounted: boolean) {
+    const principal = await links.open(token, c.req.param('id') ?? '', queryOf(c.req.url).get('path') ?? '')
+    c.var.facts.keyId = principal.keyId
+    if (isCounted) needs.admit(principal, token)
+    return { principal, caller: await needs.callerOf(principal) }
   }
 
   async function replyTo(c: Context<DoorEnvironment>, route: Route): Promise<Response> {
@@ -172,7 +192,9 @@ export function restDoor(needs: DoorNeeds): Hono<DoorEnvironment> {
   app.onError(problemTo)
   return app
 
-  async function nothingAt(c: Context<DoorEnvironment>): Promise<never> {
+  async function nothingAt(c: Context<DoorEnvironment>): Promise<Response> {
+    const isFront = c.req.path === '/' && ['GET', 'HEAD'].includes(c.req.method)
+    if (isFront && needs.frontPage !== undefined && isBrowser(c.req.header('accept'))) return needs.frontPage()
     // Which addresses there are is nobody's business without a key.
     if (c.req.path.startsWith('/v1/')) await comeIn(knockOf(c))
     throw new HoldfastError('not_found', `there is nothing at ${c.req.method} ${c.req.path.slice(0, 255)}`)

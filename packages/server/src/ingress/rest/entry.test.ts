@@ -16,7 +16,7 @@ import type { Route } from './route.ts'
 
 const KEY = 'the-key-of-this-test'
 const answers = { 200: json('Health', HealthView, 'It is') }
-const body = { status: 'ok', backend: 'b', version: 'v' } as const
+const body = { status: 'ok', backend: 'b', version: 'v', backend_version: 'w' } as const
 const rechecks: (() => Promise<void>)[] = []
 
 const ROUTES: readonly Route[] = [

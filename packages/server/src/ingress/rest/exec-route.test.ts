@@ -52,7 +52,11 @@ function door(script: Script = {}) {
   const app = restDoor({
     routes: [
       ...execRoutes({ commands, scopes: scopePolicy({}), pipelines }),
-      ...healthRoutes({ health: () => ({ backend: 'bubblewrap', version: '0.8' }), checkReady: async () => {}, steadyClock }),
+      ...healthRoutes({
+        health: () => ({ version: '1.2', backend: 'bubblewrap', backend_version: '0.8' }),
+        checkReady: async () => {},
+        steadyClock,
+      }),
     ],
     authenticate: createAuthenticator({
       adminKey: { matches: (candidate) => candidate === KEY },
@@ -94,10 +98,10 @@ async function play(
 }
 
 describe('who may enter', () => {
-  test('health needs no key and names the backend', async () => {
+  test('health needs no key and names the server and its backend', async () => {
     const response = await door().send('/healthz')
     expect(response.status).toBe(200)
-    expect(await response.json()).toEqual({ status: 'ok', backend: 'bubblewrap', version: '0.8' })
+    expect(await response.json()).toEqual({ status: 'ok', version: '1.2', backend: 'bubblewrap', backend_version: '0.8' })
   })
 
   test.each([

@@ -5,6 +5,7 @@
  */
 import { Readable } from 'node:stream'
 import type { SessionFiles } from '../../sessions/session-files.ts'
+import { contentHeaders } from './content-type.ts'
 import { validatorsOf } from './file-view.ts'
 import { isSameForRange, isUnchanged, rangeOf } from './range.ts'
 import type { Entered, Visit } from './route.ts'
@@ -33,7 +34,7 @@ export async function download(visit: Visit & Entered, sessionId: string, path: 
       allowed.release()
       return { status: 304 as const, body: null, headers }
     }
-    const sized = { ...headers, 'content-type': 'application/octet-stream', 'content-length': `${slice.length}` }
+    const sized = { ...headers, ...contentHeaders(path), 'content-length': `${slice.length}` }
     const body = byteStream(visit, content, allowed.release)
     if (!isRange) return { status: 200 as const, body, headers: sized }
     const contentRange = `bytes ${slice.offset}-${slice.offset + slice.length - 1}/${entry.size}`

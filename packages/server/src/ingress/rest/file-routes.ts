@@ -4,6 +4,8 @@
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
 import {
+  CreateFileLinkBody,
+  FileLinkView,
   FileListView,
   FileQuery,
   FileView,
@@ -11,6 +13,7 @@ import {
   ListFilesQuery,
   MakeDirectoryBody,
   MoveFileBody,
+  ReadFileQuery,
   RemoveFileQuery,
   StatFileQuery,
   WatchFilesQuery,
@@ -18,7 +21,9 @@ import {
 } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
 import type { Entry } from '../../guest/inside.ts'
+import type { FileLinks } from '../../access/file-links.ts'
 import { FILE_ERRORS } from '../../sessions/files/file-errors.ts'
+import { checkLive } from '../../sessions/lifecycle/refusals.ts'
 import type { FileTarget, SessionFiles } from '../../sessions/session-files.ts'
 import type { SessionReads } from '../../sessions/session-reads.ts'
 import { ByteContent } from './byte-content.ts'
@@ -27,6 +32,7 @@ import { wantsEvents } from './event-stream.ts'
 import { byteStream, download } from './file-download.ts'
 import { fileView } from './file-view.ts'
 import { watchEvents } from './file-watch.ts'
+import { moment } from './moment.ts'
 import { OneId } from './paths.ts'
 import { bytes, empty, eventsOnly, json, route } from './route.ts'
 import type { Entered, Route, Visit } from './route.ts'
@@ -36,13 +42,16 @@ export interface FileRoutesNeeds {
   readonly files: SessionFiles
   readonly reads: Pick<SessionReads, 'open'>
   readonly clock: () => number
+  readonly fileLinks: Pick<FileLinks, 'make'>
+  /** Where clients reach this server; `null`: where they sent the request. */
+  readonly publicUrl: string | null
 }
 
 /** What can keep anybody from the inside of a session, and what the file system there can say. */
 const ERRORS: readonly ErrorCode[] = [...START_ERRORS.filter((code) => code !== 'incarnation_changed'), ...FILE_ERRORS]
 const FILE = json('File', FileView, 'The entry')
 
-export function fileRoutes({ files, reads, clock }: FileRoutesNeeds): readonly Route[] {
+export function fileRoutes({ files, reads, clock, fileLinks, publicUrl }: FileRoutesNeeds): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -50,7 +59,8 @@ export function fileRoutes({ files, reads, clock }: FileRoutesNeeds): readonly R
       summary: 'Read a file, or a range of its bytes',
       authorization: 'files',
       params: OneId,
-      query: FileQuery,
+      query: ReadFileQuery,
+      takesFileLink: true,
       headers: {
         Range: 'One range of bytes, such as bytes=0-99; several are answered with the whole.',
         'If-Range': 'The Last-Modified that the range is to belong to; otherwise the whole comes.',
@@ -145,6 +155,26 @@ export function fileRoutes({ files, reads, clock }: FileRoutesNeeds): readonly R
       async handle(call) {
         const { path, parents, mode } = call.body
         return { status: 201, body: fileView(await files.makeDirectory(targetOf(call), path, { parents, mode: modeOf(mode) })) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/sessions/{id}/files/links',
+      summary: 'Make a link by which a browser reads one file, without a key',
+      authorization: 'files',
+      params: OneId,
+      body: CreateFileLinkBody,
+      answers: { 201: json('FileLink', FileLinkView, 'The link') },
+      errors: ['not_found', 'forbidden', 'session_closed'],
+      async handle(call) {
+        const { path, ttl_seconds: ttlSeconds } = call.body
+        const session = await reads.open(call.caller, 'files', call.params.id)
+        checkLive(session)
+        const request = { session, path, ttlMs: ttlSeconds * 1000, requestId: call.requestId }
+        const { token, expiresAt } = await fileLinks.make(call.principal, request)
+        const url = new URL(`/v1/sessions/${session.id}/files`, publicUrl ?? `http://${call.header('host') ?? 'localhost'}`)
+        url.search = new URLSearchParams({ path, link: token }).toString()
+        return { status: 201, body: { url: url.href, path, expires_at: moment(expiresAt) } }
       },
     }),
     route({

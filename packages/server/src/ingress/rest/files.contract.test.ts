@@ -41,7 +41,7 @@ describe.skipIf(under.skipReason !== null)(`files${because(under)}`, () => {
     const read = await get('notes/today.txt')
     expect(Object.fromEntries(read.headers)).toMatchObject({
       ...{
-        'content-type': 'application/octet-stream',
+        'content-type': 'text/plain; charset=utf-8',
         'content-length': '6',
         'accept-ranges': 'bytes',
         'x-content-type-options': 'nosniff',

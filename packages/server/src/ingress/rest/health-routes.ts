@@ -9,7 +9,7 @@ import { json, publicRoute } from './route.ts'
 import type { Route } from './route.ts'
 
 export interface HealthNeeds {
-  readonly health: () => { readonly backend: string; readonly version: string }
+  readonly health: () => { readonly version: string; readonly backend: string; readonly backend_version: string }
   /** Throws what is in the way. */
   readonly checkReady: () => Promise<void>
 }

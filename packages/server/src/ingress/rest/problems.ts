@@ -29,7 +29,9 @@ export function loggedProblem(error: unknown, requestId: string, log: Log) {
   const { code, status } = document
   // What a program in a sandbox did and said is no failure of this server, and not for its log.
   const program = /^(?:mcp|preview)(?=_)/.exec(code)?.[0]
-  if (program !== undefined) log.info(`${program}-request-failed`, { request_id: requestId, code })
+  // A planned stop is no failure either: its clients come back after the next start.
+  if (code === 'server_stopping') log.info('request-refused', { request_id: requestId, code })
+  else if (program !== undefined) log.info(`${program}-request-failed`, { request_id: requestId, code })
   else if (status >= 500) log.error('request-failed', { request_id: requestId, code, error: errorText(error) })
   return document
 }

@@ -34,6 +34,7 @@ import type { ClockNeeds } from './clock-routes.ts'
 import { factRoutes } from './fact-routes.ts'
 import type { FactRoutesNeeds } from './fact-routes.ts'
 import { fileRoutes } from './file-routes.ts'
+import type { FileRoutesNeeds } from './file-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import type { HealthNeeds } from './health-routes.ts'
 import { inputRoutes } from './input-routes.ts'
@@ -71,6 +72,9 @@ export interface RouteNeeds
   readonly mcp: { readonly servers: McpServers; readonly runs: McpRuns }
   /** Gives links to web apps inside. */
   readonly makePreview: MakePreview
+  /** Makes links to single files, below this address. */
+  readonly fileLinks: FileRoutesNeeds['fileLinks']
+  readonly publicUrl: string | null
   readonly listeners: EventListeners
   /** Signs page tokens; servers on one database have the same. */
   readonly pageKey: Uint8Array
@@ -95,7 +99,13 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...previewRoutes({ makePreview }),
     ...toolRoutes({ tools: needs.tools, getOrCreate: (...asked) => sessions.getOrCreate(...asked), makePreview, scopes, pipelines }),
     ...socketRoutes(socketRows(sessions), sessions.reads),
-    ...fileRoutes({ files: sessions.files, reads: sessions.reads, clock: Date.now }),
+    ...fileRoutes({
+      files: sessions.files,
+      reads: sessions.reads,
+      clock: Date.now,
+      fileLinks: needs.fileLinks,
+      publicUrl: needs.publicUrl,
+    }),
     ...eventRoutes({ events: createEventReader({ store, listeners }) }),
     ...auditRoutes({ store, pages }),
     ...factRoutes(needs),

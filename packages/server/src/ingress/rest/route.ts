@@ -106,6 +106,8 @@ export interface RouteSpec<P extends z.ZodType, Q extends z.ZodType, B extends B
   readonly ifMatch?: 'optional' | 'required'
   /** Values in objects and lists that a body may have, where it is other than for most routes. */
   readonly maximumMembers?: number
+  /** A link to a file is as good as a key: `link` in the query, for the `id` and the `path` that it was made for. */
+  readonly takesFileLink?: boolean
   /** Doing it twice is doing it once, so a request whose server died may simply be made again. */
   readonly isRepeatable?: boolean
 }

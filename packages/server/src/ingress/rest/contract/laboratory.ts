@@ -92,6 +92,7 @@ export async function openLaboratory(
       ...{ reads: plane.sessions.reads, links: plane.previewLinks },
       addresses: previewAddresses({ publicUrl: null, domain: null, port: () => 5410 }),
     }),
+    ...{ fileLinks: plane.fileLinks, publicUrl: null },
     mcp: plane.mcp,
     listeners: plane.listeners,
     boxOverview: () => null,
@@ -100,7 +101,7 @@ export async function openLaboratory(
     scopeRules: { default: 'chat', forced: null },
     chosenBackend: backend.kind,
     probeBackends: async () => [{ kind: backend.kind, probe: await backend.probe() }],
-    health: () => ({ backend: backend.kind, version: 'test' }),
+    health: () => ({ backend: backend.kind, version: '0.0', backend_version: 'test' }),
     checkReady: async () => {},
     steadyClock: { now: Date.now, wall: Date.now, jump: () => null, confirm: () => false },
     metrics,
@@ -124,6 +125,7 @@ export async function openLaboratory(
   }
   const door = restDoor({
     ...entrance,
+    fileLinks: plane.fileLinks,
     routes,
     idempotency: createIdempotency({
       ...{ store, sealing: plane.sealing, key: plane.keyFor('idempotency'), clock, kept: plane.sessions.kept, serverId: home.serverId },
