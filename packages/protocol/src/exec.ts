@@ -8,10 +8,11 @@ import { z } from 'zod'
 import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
 import { SandboxWish } from './sandbox-wish.ts'
 import { ConversationShape, namesOneConversation, ONE_CONVERSATION, shapesNoOther } from './conversation.ts'
+import { ExecutionCause } from './execution-cause.ts'
 import { EXECUTION_STATUSES, WORKSPACE_VERDICTS } from './session-words.ts'
 
-/** Of a command that names none, in a session without a profile. */
-export const DEFAULT_TIMEOUT_MS = 30_000
+/** Of an attended command that names none, in a session without a profile. Commands that are left to run have none. */
+export const DEFAULT_TIMEOUT_MS = 120_000
 /** How much of each stream the JSON answer carries; the rest is counted, read and dropped. */
 export const CAPTURE_BYTES = 1024 * 1024
 
@@ -19,8 +20,10 @@ export const ExecBody = z
   .strictObject({
     ...ConversationShape,
     ...CommandShape,
-    /** Left out: the profile's, else half a minute. `null`, for a stream only: for as long as its caller attends it. A profile's maximum holds anyway. */
-    timeout_ms: TimeoutMs.nullable().optional(),
+    timeout_ms: TimeoutMs.nullable().optional().meta({
+      description:
+        "When the command is killed, in milliseconds. Left out: the profile's, else 120000. null, for a stream only: none. A profile's maximum always holds.",
+    }),
     /** For a stream only: its stdin stays open for later input, by the id that `started` tells. */
     interactive: z.boolean({ error: 'must be true or false' }).default(false),
     /** Of a stream: `text` replaces what is not UTF-8, `base64` is byte for byte. */
@@ -55,6 +58,8 @@ export const ExecExitEvent = z.object({
   status: z.enum(EXECUTION_STATUSES),
   /** `null` when nobody knows. */
   duration_ms: z.number().nullable(),
+  timeout_ms: z.int().nullable().meta({ description: 'The time that the command had; null: no limit.' }),
+  cause: ExecutionCause.nullable().meta({ description: 'Why it failed: the limit that it reached. null where nothing proves one.' }),
   session: SessionView,
   execution_id: z.string(),
 })

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { CommandShape, namesOneCommand, ONE_COMMAND, TimeoutMs } from './commands.ts'
+import { ExecutionCause } from './execution-cause.ts'
 import { queryNumber } from './paging.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 import { GraceMs } from './sessions.ts'
@@ -13,12 +14,21 @@ export const MAXIMUM_OUTPUT_BYTES = 1024 * 1024
 export const StartExecutionBody = z
   .strictObject({
     ...CommandShape,
-    /** Left out: it may run for as long as its session. */
-    timeout_ms: TimeoutMs.optional(),
+    timeout_ms: TimeoutMs.optional().meta({
+      description: 'When the command is killed, in milliseconds. Left out: none, except the maximum of the profile.',
+    }),
     /** Its stdin stays open for later input. */
     interactive: z.boolean({ error: 'must be true or false' }).default(false),
     /** Runs on a terminal of this size, and is interactive. */
     terminal: TerminalSize.optional(),
+    attended: z.boolean({ error: 'must be true or false' }).default(false).meta({
+      description:
+        'You follow its output as a stream: the program waits while you are more than 512 KiB behind, so that nothing is skipped. Without a reader for a minute it runs on.',
+    }),
+  })
+  .refine(({ attended, terminal }) => !attended || terminal === undefined, {
+    error: 'goes without a terminal, which has a socket of its own',
+    path: ['attended'],
   })
   .refine(namesOneCommand, ONE_COMMAND)
   .refine(({ stdin, interactive, terminal }) => stdin === undefined || (!interactive && terminal === undefined), {
@@ -65,6 +75,7 @@ export const ExecutionView = z.object({
   started_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
   duration_ms: z.number().nullable(),
+  cause: ExecutionCause.nullable().meta({ description: 'Why it failed: the limit that it reached. null where nothing proves one.' }),
 })
 export type ExecutionView = z.output<typeof ExecutionView>
 

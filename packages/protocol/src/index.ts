@@ -16,6 +16,8 @@ export {
   SessionView,
 } from './exec.ts'
 export type { ExecBodyInput } from './exec.ts'
+export { CAUSE_CODES, ExecutionCause } from './execution-cause.ts'
+export type { CauseCode } from './execution-cause.ts'
 export {
   CancelExecutionBody,
   ExecutionView,

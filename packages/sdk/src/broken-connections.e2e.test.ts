@@ -53,6 +53,35 @@ describe.skipIf(isSkipped)(`over connections that break${why} (seed ${SEED})`, (
     expect(proxy.cuts - cutsBefore).toBeGreaterThan(10)
   })
 
+  test('a callback that is slower than the program gets every byte, and nothing counts as cut that was not', async () => {
+    const session = await through(await direct('flood'))
+    const bytes = 48 * 2 ** 20
+    proxy.cutAfter((connection) => (connection % 7 === 6 ? between(0, 200_000) : Infinity))
+    let heard = 0
+    let next = 0
+    const onStdout = async (text: string) => {
+      // The program would be far ahead of a reader who comes back to the event loop for every piece.
+      await new Promise((resolve) => setImmediate(resolve))
+      for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) next += 1
+      heard += text.length
+    }
+    const result = await session.commands.run(`yes 1234567 | head -c ${bytes}`, { onStdout })
+    expect({ heard, next }).toEqual({ heard: bytes, next: bytes / 8 })
+    expect(result).toMatchObject({ exitCode: 0, stdoutTruncated: true, stderrTruncated: false, stderr: '' })
+  })
+
+  test('many small pieces on both streams arrive too, for a program that waits for its reader', async () => {
+    const session = await direct('pieces')
+    const count = 60_000
+    const program = `import os\nfor i in range(${count}): os.write(1, b'o'); os.write(2, b'e')`
+    const heard = { out: 0, err: 0 }
+    const result = await session.commands.run(['python3', '-c', program], {
+      onStdout: (text) => void (heard.out += text.length),
+      onStderr: (text) => void (heard.err += text.length),
+    })
+    expect([heard, result.exitCode, result.stdoutTruncated]).toEqual([{ out: count, err: count }, 0, false])
+  })
+
   test('what is started is started once, however often the answer is lost', async () => {
     const session = await direct('once')
     const far = await through(session)

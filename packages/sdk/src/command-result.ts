@@ -16,7 +16,22 @@ export interface CommandExit {
   readonly status: ExecutionStatus
   /** `null` when nobody knows. */
   readonly durationMs: number | null
+  /** The time that it had; `null`: no limit. */
+  readonly timeoutMs: number | null
+  /** Why it failed; `null` where nothing proves why. */
+  readonly cause: ExecutionCause | null
   readonly executionId: string
+}
+
+/** Why a command failed: the limit that it reached. */
+export interface ExecutionCause {
+  readonly code: 'timeout' | 'out_of_memory' | 'process_limit' | 'tmp_full' | 'home_full' | 'workspace_full'
+  /** Milliseconds for `timeout`, processes for `process_limit`, bytes for the others. */
+  readonly limit: number
+  /** The field of a request that sets it, such as `limits.memory_bytes`. */
+  readonly setting: string
+  /** The same as a sentence, with what to do. */
+  readonly message: string
 }
 
 /** A command that failed is a result too: look at `exitCode`. */
@@ -30,8 +45,19 @@ export interface CommandResult extends CommandExit {
   readonly stderrTruncated: boolean
 }
 
-export function commandExit({ exit_code, signal, status, duration_ms, execution_id }: Omit<ExecExitEvent, 'session'>): CommandExit {
-  return { exitCode: exit_code, signal, status, durationMs: duration_ms, executionId: execution_id }
+type Exit = Omit<ExecExitEvent, 'session' | 'timeout_ms' | 'cause'> & Partial<Pick<ExecExitEvent, 'timeout_ms' | 'cause'>>
+
+/** A terminal has neither a timeout nor a cause. */
+export function commandExit(wire: Exit): CommandExit {
+  return {
+    exitCode: wire.exit_code,
+    signal: wire.signal,
+    status: wire.status,
+    durationMs: wire.duration_ms,
+    timeoutMs: wire.timeout_ms ?? null,
+    cause: wire.cause ?? null,
+    executionId: wire.execution_id,
+  }
 }
 
 export function commandResult(wire: ExecResult): CommandResult {

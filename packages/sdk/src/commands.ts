@@ -3,8 +3,8 @@
  *
  * Two roads lead to the server. A run that nobody watches and that ends soon is one request (`POST /v1/exec`): quickest, its output is
  * exact up to the first MiB, and it ends with whoever waits for it, even when that program is killed. A run that is watched, gets a
- * stream as input, or may take long is an execution that is followed: its connection may break, and even its server may be restarted,
- * and nothing of the last MiB is lost.
+ * stream as input, or may take long is an execution that is followed: its connection may break, and its server may be restarted. The program
+ * waits for a callback that takes its time, so that nothing it prints is lost.
  */
 import type { ExecStartedEvent, ExecutionView } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
@@ -45,7 +45,7 @@ export interface StartOptions extends CommandWish {
 export interface RunOptions extends CommandWish, OutputCallbacks {
   /** Its whole input: text, bytes, a blob or a stream. */
   readonly stdin?: Content | undefined
-  /** The command's time: 30 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. */
+  /** The command's time: 120 seconds unless given, at most an hour. Then it is killed, and `status` is `timed_out`. */
   readonly timeoutMs?: number | undefined
   /** Ends the call, and kills the command. */
   readonly signal?: AbortSignal | undefined
@@ -94,13 +94,14 @@ export function createCommands({ transport, session, letGo }: CommandsNeeds): Co
   const path = `/v1/sessions/${session().id}/executions`
   const handle = (id: string, view: SessionView) => createExecution({ transport, id, session: view, letGo })
 
-  async function start(command: Command, options: StartOptions = {}): Promise<Execution> {
+  async function start(command: Command, options: StartOptions & { readonly attended?: true } = {}): Promise<Execution> {
     const { stdin, interactive, terminal, timeoutMs, signal } = options
     const json = {
       ...commandFields(command, options),
       ...(stdin === undefined ? {} : { stdin }),
       ...(interactive === undefined ? {} : { interactive }),
       ...(terminal === undefined ? {} : { terminal }),
+      ...(options.attended === undefined ? {} : { attended: true }),
       ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     }
     const started = await transport.json<ExecStartedEvent>({ method: 'POST', path, json, signal })
@@ -109,7 +110,7 @@ export function createCommands({ transport, session, letGo }: CommandsNeeds): Co
 
   async function runWatched(command: Command, { stdin, onStdout, onStderr, signal, ...options }: RunOptions): Promise<CommandResult> {
     const input = typeof stdin === 'string' && isShort(stdin) ? { stdin } : { interactive: stdin !== undefined }
-    const starting = start(command, { timeoutMs: DEFAULT_COMMAND_MS, ...options, ...input })
+    const starting = start(command, { timeoutMs: DEFAULT_COMMAND_MS, ...options, ...input, attended: true })
     const execution = await unlessAborted(starting, signal).catch((error: unknown) => {
       // It may have started all the same.
       starting.then((started) => started.kill({ timeoutMs: KILL_MS })).catch(() => undefined)
@@ -140,8 +141,8 @@ export function createCommands({ transport, session, letGo }: CommandsNeeds): Co
   ): Promise<CommandResult | Execution> {
     if (options.background === true) return checkedStart(command, options)
     refuseUnknown('commands.run', options, RUN_OPTIONS)
-    const { stdin, onStdout, onStderr, timeoutMs = DEFAULT_COMMAND_MS } = options
-    const isWatched = (onStdout ?? onStderr) !== undefined || timeoutMs > LONGEST_PLAIN_MS
+    const { stdin, onStdout, onStderr, timeoutMs } = options
+    const isWatched = (onStdout ?? onStderr) !== undefined || (timeoutMs !== undefined && timeoutMs > LONGEST_PLAIN_MS)
     if (isWatched || (stdin !== undefined && !(typeof stdin === 'string' && isShort(stdin)))) return runWatched(command, options)
     const { cwd, env, expectedIncarnation, signal } = options
     return execute(transport, { sessionId: session().id, command, cwd, env, expectedIncarnation, signal, stdin, timeoutMs })

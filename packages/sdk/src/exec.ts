@@ -26,7 +26,8 @@ import type { Transport } from './transport/transport.ts'
 
 /** Beyond the command's own time: for a sandbox that is made first. */
 const PREPARATION_MS = 120_000
-export const DEFAULT_COMMAND_MS = 30_000
+/** The server's own, so that the SDK waits long enough for a command that names none. */
+export const DEFAULT_COMMAND_MS = 120_000
 
 export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
   /** A session that exists, instead of `key` or `scope`. */
@@ -36,7 +37,7 @@ export interface ExecOptions extends SessionName, SandboxWish, CommandWish {
   readonly stdin?: string | undefined
   /** Its stdin stays open, for `write` of the execution that `onStarted` names. */
   readonly interactive?: boolean | undefined
-  /** The command's time: its profile's unless given, else 30 seconds; at most what the profile allows, else an hour. Then it is killed, and `status` is `timed_out`. `null`, for one that is watched: no end. */
+  /** The command's time: its profile's unless given, else 120 seconds; at most what the profile allows, else an hour. Then it is killed, and `status` is `timed_out`. `null`, for one that is watched: no end. */
   readonly timeoutMs?: number | null | undefined
   /** Ends the call, and kills the command. */
   readonly signal?: AbortSignal | undefined
@@ -106,6 +107,9 @@ async function executeStreaming(transport: Transport, options: ExecOptions): Pro
           captures[event].add(sent)
           await (event === 'stdout' ? options.onStdout : options.onStderr)?.(sent)
         }
+      } else if (event === 'gap') {
+        captures.stdout.miss()
+        captures.stderr.miss()
       } else if (event === 'exit') {
         const exit = parsed<ExecExitEvent>(data)
         return { ...commandExit(exit), session: sessionView(exit.session), ...outputOf(captures) }

@@ -2,7 +2,7 @@
  * An execution as the server describes it: a command that runs or ran.
  */
 import type { ExecutionView } from '@holdfast/protocol'
-import type { ExecutionStatus } from './command-result.ts'
+import type { ExecutionCause, ExecutionStatus } from './command-result.ts'
 import { camel } from './wire-names.ts'
 
 export interface ExecutionRecord {
@@ -25,6 +25,8 @@ export interface ExecutionRecord {
   readonly startedAt: string
   readonly endedAt: string | null
   readonly durationMs: number | null
+  /** Why it failed; `null` where nothing proves why. */
+  readonly cause: ExecutionCause | null
 }
 
 /** What was ended. `verified`: nothing of it runs any more. */

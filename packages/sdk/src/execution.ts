@@ -95,8 +95,8 @@ export function createExecution({ transport, id, session, letGo }: ExecutionNeed
       const captures = { stdout: createTextCapture(), stderr: createTextCapture() }
       for await (const event of output(options)) {
         if (event.type === 'exit') {
-          const { exitCode, signal, status, durationMs } = event.record
-          return { ...{ exitCode, signal, status, durationMs, executionId: id, session }, ...outputOf(captures) }
+          const { exitCode, signal, status, durationMs, timeoutMs, cause } = event.record
+          return { ...{ exitCode, signal, status, durationMs, timeoutMs, cause, executionId: id, session }, ...outputOf(captures) }
         }
         if (event.type === 'gap') {
           captures.stdout.miss()

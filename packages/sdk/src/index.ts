@@ -1,7 +1,7 @@
 /** The client of Holdfast: what a program imports. */
 export type { Audit, AuditedState, AuditPlace, AuditRecord, AuditVerdict } from './audit.ts'
 export type { CallOptions, StreamOptions } from './call-options.ts'
-export type { CommandExit, CommandResult, ExecutionStatus } from './command-result.ts'
+export type { CommandExit, CommandResult, ExecutionCause, ExecutionStatus } from './command-result.ts'
 export type { Command, CommandWish } from './command-wish.ts'
 export type { Commands, RunOptions, StartOptions } from './commands.ts'
 export { CLIENT_ERROR_CODES, HoldfastError, isHoldfastError, SERVER_ERROR_CODES } from './errors.ts'

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { ExecResult } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
-import type { BackendUnderTest } from '../../../test/environment/backends.ts'
+import { settingsOf } from './ingress/rest/contract/backend-settings.ts'
 import { openRealServer } from './ingress/rest/contract/real-server.ts'
 import type { RealServer } from './ingress/rest/contract/real-server.ts'
 
@@ -50,6 +50,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       // At a pace of its own: how far it gets must not depend on the disk.
       const result = await ended(full, 'for i in $(seq 100); do dd if=/dev/zero bs=1M count=4 >> big; sleep 0.1; done; echo through')
       expect(result).toMatchObject({ status: 'workspace_full', exit_code: null, signal: 'SIGKILL', stdout: '' })
+      expect(result.cause).toMatchObject({ code: 'workspace_full', limit: BOUND, setting: 'limits.workspace_bytes' })
       expect(result.session.notice).toMatch(/^This command was stopped: the workspace holds more/)
       await real.sh(neighbour, 'touch done')
       expect(await beside).toMatchObject({ status: 'completed', stdout: 'unharmed\n' })
@@ -198,12 +199,4 @@ function tarOf(name: string, content: Buffer): Buffer {
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
   return Buffer.concat([header, content, Buffer.alloc(1024)])
-}
-
-function settingsOf({ kind, settings }: BackendUnderTest): Readonly<Record<string, string>> {
-  return {
-    HOLDFAST_BACKEND: kind,
-    ...(settings.dockerSocket === undefined ? {} : { HOLDFAST_DOCKER_HOST: `unix://${settings.dockerSocket}` }),
-    ...(settings.image === undefined ? {} : { HOLDFAST_IMAGE: settings.image }),
-  }
 }

@@ -7,7 +7,7 @@ import { attended } from '../exec/attended.ts'
 import { inputOf } from '../exec/input.ts'
 import { stopSignals } from '../exec/stop-signals.ts'
 import { targetOf, useSession } from '../find-session.ts'
-import { assignment, commandTime, duration, restartRules } from '../flags/parse.ts'
+import { assignment, commandTimeOrNone, duration, restartRules } from '../flags/parse.ts'
 import { withServer } from '../flags/server-flags.ts'
 import type { ServerFlags } from '../flags/server-flags.ts'
 import { isNamedByFlags, namedSession, withSession, wrongUse } from '../flags/session-flags.ts'
@@ -23,7 +23,8 @@ import { terminalSize, visit } from '../terminal/visit.ts'
 
 interface ExecFlags extends ServerFlags, SessionFlags, SandboxWishFlags {
   readonly command?: string
-  readonly timeout?: number
+  /** Milliseconds; `null`: none. */
+  readonly timeout?: number | null
   readonly env?: Readonly<Record<string, string>>
   readonly workdir?: string
   readonly tty?: true
@@ -44,7 +45,11 @@ export function addExec(program: Command): void {
     .description('run one command in a session, which is made if need be; ends with the command’s exit code')
     .argument('[argv...]', 'the program and its arguments, after --; before it the session, unless --session or --scope names it')
     .option('-c, --command <text>', 'a command line for /bin/sh, instead of a program and arguments')
-    .option('--timeout <seconds>', 'kill the command after so long; exit code 124', commandTime)
+    .option(
+      '--timeout <seconds>',
+      'kill the command after so long, or none; exit code 124 (default: 120, or what the profile says; none with -i, -t and -d)',
+      commandTimeOrNone,
+    )
     .option('-e, --env <name=value>', 'set an environment variable; may be repeated', assignment)
     .option('--workdir <directory>', 'working directory inside (default: the workspace)')
     .option('-i, --interactive', 'pass stdin also when it is a terminal (a pipe or file always is); with --detach: keep it open for attach')
@@ -112,7 +117,7 @@ async function execute(words: readonly string[], flags: ExecFlags): Promise<numb
   const size = flags.tty === true ? terminalSize('--tty') : null
   const command = flags.command ?? argv
   const wish = sandboxWish(flags)
-  const options: StartOptions = { cwd: flags.workdir, env: flags.env, timeoutMs: flags.timeout }
+  const options: StartOptions = { cwd: flags.workdir, env: flags.env, timeoutMs: flags.timeout ?? undefined }
   const holdfast = await openClient(flags)
   const stop = stopSignals()
   try {
@@ -138,7 +143,8 @@ async function execute(words: readonly string[], flags: ExecFlags): Promise<numb
       name,
       Object.values(wish).some((value) => value !== undefined),
     )
-    const asked = { ...target, ...wish, ...options, command, timeoutMs: flags.timeout ?? null }
+    const timeoutMs = flags.timeout === undefined && flags.interactive === true ? null : flags.timeout
+    const asked = { ...target, ...wish, ...options, command, timeoutMs }
     const code = await attended(holdfast, asked, { pieces, stop, output: flags.output })
     return stop.exitCode ?? code
   } catch (error) {

@@ -1,6 +1,16 @@
 /** Flags to values, or a sentence that says what is wanted. */
 import { expect, test } from 'vitest'
-import { assignment, byteSizeOrNone, commandTime, duration, durationOrNone, orNull, restartRules, wholeNumber } from './parse.ts'
+import {
+  assignment,
+  byteSizeOrNone,
+  commandTime,
+  commandTimeOrNone,
+  duration,
+  durationOrNone,
+  orNull,
+  restartRules,
+  wholeNumber,
+} from './parse.ts'
 
 test.each([
   ['90', 90],
@@ -31,6 +41,8 @@ test('numbers and command times have bounds', () => {
   expect(wholeNumber(1, 10)('10')).toBe(10)
   for (const text of ['0', '11', '1e1', '']) expect(() => wholeNumber(1, 10)(text)).toThrow('from 1 to 10')
   expect(commandTime('1.5')).toBe(1500)
+  expect(commandTimeOrNone('1.5')).toBe(1500)
+  expect(commandTimeOrNone('none')).toBeNull()
   for (const text of ['0', '3601', 'soon']) expect(() => commandTime(text)).toThrow('at most 3600')
 })
 

@@ -60,6 +60,11 @@ export function commandTime(text: string): number {
   return Math.max(1, Math.round(seconds * 1000))
 }
 
+/** `none`: no limit. */
+export function commandTimeOrNone(text: string): number | null {
+  return text === 'none' ? null : commandTime(text)
+}
+
 const RESTART = /^(?:(no|always)|(on-failure)(?::(\d{1,6}))?)$/
 
 /** `no`, `always`, `on-failure`, or `on-failure:5` for at most five times. */

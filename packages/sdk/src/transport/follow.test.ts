@@ -37,6 +37,18 @@ test('a stream that ends is asked for again from its place, until the reader lea
   expect(seen[0]?.headers.get('accept')).toBe('text/event-stream')
 })
 
+test('after a part the next one is asked for at once, from its place', async () => {
+  const { seen, transport } = transportTo((_request, index) => events(`e${index}`, 'more'))
+  let place = 0
+  for await (const { event } of follow(transport, { request: () => ({ path: '/e', query: { after: place } }), signal })) {
+    expect(event).toBe(`e${place}`)
+    place += 1
+    // With a pause before each of them this would take minutes.
+    if (place === 1000) break
+  }
+  expect(new URL(seen.at(-1)?.url ?? '').search).toBe('?after=999')
+})
+
 test('"later" is waited for, at the beginning and inside; anything else is thrown', async () => {
   const inside = new Response('event: error\ndata: {"code":"server_stopping","title":"x","retry":"after-delay","status":503}\n\n')
   const revoked = new Response(

@@ -2,7 +2,7 @@
  * A stream of events that goes on over broken connections: it comes back with the last place it has.
  *
  * A failure that says "later" and a connection that just ends are the same to it. Gives up when the server was not reached for
- * `reconnectMs`, or when it says that there is nothing to wait for.
+ * `reconnectMs`, or when it says that there is nothing to wait for. After a `more` the next part is asked for at once.
  */
 import { isHoldfastError } from '../errors.ts'
 import type { HoldfastError } from '../errors.ts'
@@ -32,6 +32,7 @@ export async function* follow(transport: Transport, following: Following): Async
   let wasOpen = false
   for (;;) {
     let answer: OpenAnswer | null = null
+    let isWhole = false
     let failure: HoldfastError
     try {
       answer = await transport.open({ ...request(), signal, headers: { accept: 'text/event-stream' }, isOnce: true })
@@ -41,8 +42,14 @@ export async function* follow(transport: Transport, following: Following): Async
       for await (const event of answer.events()) {
         attempt = 0
         if (event.event === 'error') throw errorOfEvent(event.data)
+        if (event.event === 'more') {
+          isWhole = true
+          break
+        }
         yield event
       }
+      // Asking for what comes next says that everything before has arrived; a program may be waiting for that.
+      if (isWhole) continue
       failure = unreachable(transport.url, new Error('the stream ended before its end'))
     } catch (error) {
       if (signal.aborted) throw reasonOf(signal)

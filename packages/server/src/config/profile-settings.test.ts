@@ -60,7 +60,7 @@ test('what a profile leaves out is what the settings say', () => {
     ...{ workspaceBytes: null, locked: [] },
   }
   expect(profiles).toEqual([
-    { ...plain, name: 'plain', timeoutMs: 30_000, maxTimeoutMs: 120_000 },
+    { ...plain, name: 'plain', timeoutMs: 120_000, maxTimeoutMs: 120_000 },
     { ...plain, name: 'long', timeoutMs: 600_000, maxTimeoutMs: 600_000 },
   ])
 })

@@ -4,6 +4,7 @@
  * Strict: a key that nobody reads is a mistake, and every complaint names the profile and its field.
  */
 import {
+  DEFAULT_TIMEOUT_MS,
   HOME_KINDS,
   LOCKABLE_FIELDS,
   MAXIMUM_TIMEOUT_MS,
@@ -22,7 +23,7 @@ import { cpus, orNone, size, text, wholeNumber } from './written-values.ts'
 
 const SIZE = 'must be a size such as 512m, 1g or 1048576'
 const MAXIMUM_SECONDS = MAXIMUM_TIMEOUT_MS / 1000
-const DEFAULT_TIMEOUT_SECONDS = 30
+const DEFAULT_TIMEOUT_SECONDS = DEFAULT_TIMEOUT_MS / 1000
 const DEFAULT_MAXIMUM_SECONDS = 120
 const MAXIMUM_SKILLS = 256
 
@@ -62,7 +63,7 @@ const ProfileSetting = z
     },
     { error: problemOf('must be a mapping of the profile’s values') },
   )
-  .refine(({ timeout_seconds: usual = DEFAULT_TIMEOUT_SECONDS, max_timeout_seconds: most }) => most === undefined || usual <= most, {
+  .refine(({ timeout_seconds: usual, max_timeout_seconds: most }) => usual === undefined || most === undefined || usual <= most, {
     error: 'must be at least timeout_seconds',
     path: ['max_timeout_seconds'],
   })
@@ -111,7 +112,7 @@ export function configuredProfiles(
     memoryBytes: limits.memory === undefined ? usual.limits.memoryBytes : limits.memory,
     pids: limits.pids === undefined ? usual.limits.pids : limits.pids,
     workspaceBytes: limits.workspace ?? null,
-    timeoutMs: (setting.timeout_seconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+    timeoutMs: (setting.timeout_seconds ?? Math.min(DEFAULT_TIMEOUT_SECONDS, maximumSeconds(setting))) * 1000,
     maxTimeoutMs: maximumSeconds(setting) * 1000,
     locked: setting.locked ?? [],
   }))

@@ -31,7 +31,7 @@ export async function connectInside(duplex: Duplex, options: ConnectOptions = {}
     processes: guestProcesses(channel),
     files: guestFiles(channel),
     connect: (port, signal) => connectPort(channel, port, signal),
-    stats: ({ uid } = {}) => readStats(channel, options.statsPath ?? '/', uid),
+    stats: ({ uid, path = options.statsPath ?? '/' } = {}) => readStats(channel, path, uid),
     ping: (signal) => channel.ping(signal),
     close: () => channel.close(),
   }

@@ -259,8 +259,8 @@ export interface Inside {
   readonly files: Files
   /** TCP to a port inside, also with the network off. Rejects with `connection_refused`. */
   connect(port: number, signal?: AbortSignal): Promise<Duplex>
-  /** With a `uid`, in a packed sandbox: what the processes of that user take, and no more is to be seen there. */
-  stats(options?: AsUser): Promise<Stats>
+  /** `path` chooses the file system. With a `uid`, in a packed sandbox: what the processes of that user take, and no more is to be seen there. */
+  stats(options?: AsUser & { readonly path?: string }): Promise<Stats>
   /** Round trip; rejects with `guest_unreachable`. */
   ping(signal?: AbortSignal): Promise<void>
   close(): void

@@ -16,7 +16,7 @@ test.each([
 ])('%s is built in with its values', (name, network, workspaceMode, cpus, mebibytes, pids, rootfs, maxSeconds, locked) => {
   expect(profiles.get(name)).toEqual({
     ...{ name, image: null, network, workspaceMode, cpus, memoryBytes: mebibytes * MEBIBYTE, pids, rootfs, workspaceBytes: null, locked },
-    ...{ user: 'user', timeoutMs: 30_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
+    ...{ user: 'user', timeoutMs: 120_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
   })
 })
 
@@ -122,7 +122,7 @@ test('a bound of the workspace that a profile does not have is left to the serve
 })
 
 test('times are those of the profile, and none is longer than it allows', () => {
-  expect(profiles.timesOf('offline_readonly')).toEqual({ timeout_ms: 30_000, max_timeout_ms: 60_000 })
+  expect(profiles.timesOf('offline_readonly')).toEqual({ timeout_ms: 60_000, max_timeout_ms: 60_000 })
   expect(profiles.clampTimeout('offline_readonly', 90_000)).toBe(60_000)
   expect(profiles.clampTimeout('offline_readonly', 1000)).toBe(1000)
   expect(profiles.clampTimeout(undefined, 90_000)).toBe(90_000)

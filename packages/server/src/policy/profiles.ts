@@ -6,7 +6,7 @@
  * A caller's own value wins over the profile's, except where the profile locks the field: then another value is refused, never
  * replaced in silence. An image is the caller's, else the operator's setting `image`, else the profile's.
  */
-import { HoldfastError } from '@holdfast/protocol'
+import { DEFAULT_TIMEOUT_MS, HoldfastError } from '@holdfast/protocol'
 import type { HomeKind, LockableField, RootKind, SandboxUserKind, SandboxWish, WorkspaceMode } from '@holdfast/protocol'
 import type { CompleteWish } from '../store/tables/sessions.ts'
 import { checkLocks } from './profile-locks.ts'
@@ -72,7 +72,7 @@ export const DEFAULT: Profile = {
   memoryBytes: 512 * MEBIBYTE,
   pids: 128,
   workspaceBytes: null,
-  timeoutMs: 30_000,
+  timeoutMs: DEFAULT_TIMEOUT_MS,
   maxTimeoutMs: 120_000,
   locked: [],
 }

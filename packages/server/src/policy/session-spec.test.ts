@@ -55,7 +55,7 @@ test('without a profile a wish is completed with the server’s values, and comm
 test('a profile is recorded with its times, and the rest is the server’s', async () => {
   expect(await specsOf().complete({ profile: 'network_extended' }, alone)).toEqual({
     ...{ profile: 'network_extended', network: 'on', rootfs: 'writable', home: 'persistent', user: 'user', workspace: { mode: 'rw' } },
-    ...{ timeout_ms: 30_000, max_timeout_ms: 300_000 },
+    ...{ timeout_ms: 120_000, max_timeout_ms: 300_000 },
     limits: { cpus: 2, memory_bytes: 2 ** 30, pids: 256, tmp_bytes: 2 ** 26, open_files: 1024 },
   })
 })

@@ -87,6 +87,8 @@ export interface SandboxBackend {
   list(signal?: AbortSignal): Promise<readonly SandboxStatus[]>
   /** Removes everything of that name. Safe to call twice, for one half made, and for one that never was. */
   destroy(name: string): Promise<void>
+  /** The cgroups that count what it uses; none where this server cannot see them. */
+  cgroupsOf?(name: string): Promise<readonly string[]>
   /** Whether this server killed it because its TCP buffers were far beyond their limit; `null` for any other end. */
   overrunOf?(name: string): TcpOverrun | null
 }

@@ -12,6 +12,7 @@ import type { HoldfastError } from '@holdfast/protocol'
 import type { Inside } from '../guest/inside.ts'
 import type { OnProgress, SandboxBackend } from './backend.ts'
 import { openLink } from './guest-link.ts'
+import type { CounterReader } from './limit-counters.ts'
 import type { HealthCounts } from './health.ts'
 import { linkOptions, ReconnectingSandbox } from './reconnecting-sandbox.ts'
 import type { SandboxSpec } from './spec.ts'
@@ -34,6 +35,7 @@ export interface LiveSandbox {
   /** True when the guest was heard lately or answers a ping. After a failed one it is dialled once more; then it is gone. */
   check(now: number): Promise<boolean>
   readonly health: Readonly<HealthCounts>
+  readonly limitCounters: CounterReader
   /** Stops all its processes until the returned function is called, where the backend can. Do so within a second: the guest is stopped too. */
   freeze(): Promise<() => Promise<void>>
   /** Lets go: closes the connection and leaves the sandbox and its programs running. */
@@ -51,6 +53,8 @@ export interface LiveOptions {
   readonly retryDelaysMs?: readonly number[]
   /** Totals to add to; by default its own. */
   readonly counts?: HealthCounts
+  /** It has just been made. */
+  readonly isNew?: boolean
 }
 
 /** A failure at any step leaves nothing behind. */
@@ -65,7 +69,7 @@ export async function launchSandbox(
   const sandbox = await backend.create(name, spec, signal, onProgress)
   try {
     const link = await openLink(sandbox, linkOptions(options, GREETING_MS), signal)
-    return new ReconnectingSandbox(backend, name, link, options)
+    return new ReconnectingSandbox(backend, name, link, { ...options, isNew: true })
   } catch (error) {
     await backend.destroy(name)
     throw error

@@ -11,6 +11,8 @@ import { openLink } from './guest-link.ts'
 import type { GuestLink, LinkOptions } from './guest-link.ts'
 import { createHealthCheck, healthCounts, SKIP_MS } from './health.ts'
 import type { HealthCounts } from './health.ts'
+import { createCounterReader } from './limit-counters.ts'
+import type { CounterReader } from './limit-counters.ts'
 import type { LiveOptions, LiveSandbox } from './live-sandbox.ts'
 
 /** Before each attempt to dial again. A connection that did not last uses up the attempts of the one before it. */
@@ -28,6 +30,7 @@ export class ReconnectingSandbox implements LiveSandbox {
   readonly bootId: string
   readonly gone: Promise<HoldfastError>
   readonly health: HealthCounts
+  readonly limitCounters: CounterReader
   readonly check: (now: number) => Promise<boolean>
   readonly #backend: SandboxBackend
   readonly #options: LiveOptions
@@ -54,6 +57,7 @@ export class ReconnectingSandbox implements LiveSandbox {
     this.gone = promise
     this.#resolveGone = resolve
     this.health = options.counts ?? healthCounts()
+    this.limitCounters = createCounterReader(async () => (await backend.cgroupsOf?.(name)) ?? [], options.isNew ?? false)
     this.#link = link
     this.#watch(link)
     this.check = createHealthCheck({

@@ -178,6 +178,7 @@ export function createAbandonedExecutions(needs: AbandonedExecutionsNeeds): Aban
     },
     async recover() {
       for (const { id, session, by } of await store.read((sql) => attendedExecutions(sql, serverId))) {
+        if (by === 'reader') continue
         const place = placeOf(session, id)
         place.isCommand = by === 'caller'
         arm(id, place)

@@ -42,6 +42,8 @@ export interface RunRequest {
   readonly expectedIncarnation?: number | undefined
   /** Somebody is at its terminal from the start. */
   readonly isAttended?: boolean | undefined
+  /** It waits for who reads its output. */
+  readonly waitsForReader?: boolean | undefined
   /** The id of its execution, where the request can be repeated after a crash; left out, a new one. */
   readonly executionId?: string | undefined
   /** Reads a named process that is left to run, from its first byte; a promise is back-pressure on it. */
@@ -52,6 +54,8 @@ export interface RunRequest {
 
 export interface Started {
   readonly executionId: string
+  /** `null`: none. */
+  readonly timeoutMs: number | null
   /** Once it has ended, with what its end is to be told with. */
   readonly session: SessionView
   /** Reads the output to the end. A slow `onChunk` is back-pressure on the program. Call it once. */
@@ -168,9 +172,13 @@ export function createRunning(needs: RunningNeeds): Running {
     const blob = running === undefined ? await store.read((sql) => storedOutput(sql, id)) : null
     const stored = openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq })
     const pages = running === undefined ? [await stored.read(0)] : running.log.follow(0, signal)
-    for await (const { chunks } of pages) for (const chunk of chunks) await onChunk(chunk)
+    let skipped = 0
+    for await (const { chunks, skippedBytes } of pages) {
+      skipped += skippedBytes
+      for (const chunk of chunks) await onChunk(chunk)
+    }
     if (signal.aborted) throw new HoldfastError('request_cancelled', 'the caller left before the command ended')
-    return running === undefined ? row : running.finished
+    return { ...(running === undefined ? row : await running.finished), skippedBytes: skipped }
   }
 
   return {
@@ -190,6 +198,7 @@ export function createRunning(needs: RunningNeeds): Running {
       try {
         return await attend({
           executionId: started.id,
+          timeoutMs: started.timeoutMs,
           get session() {
             return view
           },
@@ -207,18 +216,20 @@ export function createRunning(needs: RunningNeeds): Running {
       }
     },
     async start(caller, target, request, signal) {
-      const started = await begin(caller, target, request, request.isAttended === true ? 'client' : 'nobody', signal)
+      const by = request.isAttended === true ? 'client' : request.waitsForReader === true ? 'reader' : 'nobody'
+      const started = await begin(caller, target, request, by, signal)
       started.follow(request.onOutput)
       return { executionId: started.id, session: viewOf(started.session) }
     },
     async resume(caller, id, signal, attend) {
       const sessionId = await store.read((sql) => sessionOfExecution(sql, caller.visibility.tenantId, id))
       if (sessionId === null) return null
-      const { session } = await executionOf(caller, 'exec', sessionId, id)
+      const { session, row } = await executionOf(caller, 'exec', sessionId, id)
       const attendant = abandoned.visit(id)
       try {
         return await attend({
           executionId: id,
+          timeoutMs: row.timeoutMs,
           session: viewOf(session),
           finish: (onChunk) => readToEnd(caller, sessionId, id, onChunk, signal),
         })
@@ -239,7 +250,7 @@ export function createRunning(needs: RunningNeeds): Running {
     async output(caller, sessionId, id) {
       const { session, row } = await executionOf(caller, 'read-output', sessionId, id)
       const running = executions.running(id)
-      if (running !== undefined) return attendedLog(running.log, () => abandoned.visit(id))
+      if (running !== undefined) return attendedLog(running, () => abandoned.visit(id))
       const blob = await store.read((sql) => storedOutput(sql, id))
       // What is not in the store is on its host, if anywhere.
       if (blob === null) await lease.claimOn(session)
@@ -264,8 +275,12 @@ function leftRunning({ id, session }: StartedExecution): HoldfastError {
 }
 
 /** Who follows the output of an execution attends it for as long. */
-function attendedLog(log: OutputLog, visit: () => Attendant | null): OutputLog {
+function attendedLog({ log, hold }: RunningExecution, visit: () => Attendant | null): OutputLog {
   return {
+    isHeld: hold !== null,
+    get isWaiting() {
+      return hold?.isWaiting ?? false
+    },
     get seq() {
       return log.seq
     },
@@ -276,9 +291,11 @@ function attendedLog(log: OutputLog, visit: () => Attendant | null): OutputLog {
     skipTo: (seq) => log.skipTo(seq),
     async *follow(after, signal) {
       const attendant = visit()
+      const leave = hold?.read(after)
       try {
         yield* log.follow(after, signal)
       } finally {
+        leave?.()
         await attendant?.leave('gone')
       }
     },

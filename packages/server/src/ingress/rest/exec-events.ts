@@ -44,10 +44,12 @@ async function relay(started: Started, stream: EventStream, visit: Visit, encodi
       const event: ExecOutputEvent = { data, seq }
       return stream.send({ event: channel, data: event })
     }
-    const end = await started.finish((chunk: OutputChunk) => {
+    const end = await started.finish(async (chunk: OutputChunk) => {
+      const skippedBytes = chunk.seq - chunk.bytes.length - lastSeq
       lastSeq = chunk.seq
-      const [piece] = encoder.piece(chunk)
-      return piece === undefined ? undefined : send(piece)
+      const pieces = encoder.piece(chunk)
+      if (skippedBytes > 0) await stream.send({ event: 'gap', data: { skipped_bytes: skippedBytes, seq: lastSeq - chunk.bytes.length } })
+      for (const piece of pieces) await send(piece)
     })
     for (const piece of encoder.rest(lastSeq)) await send(piece)
     await stream.send({ event: 'exit', data: exitEvent(started, end) })

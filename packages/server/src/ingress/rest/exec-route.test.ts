@@ -43,6 +43,7 @@ function door(script: Script = {}) {
       if (script.failure !== undefined) throw script.failure
       return attend({
         executionId: 'exe_1',
+        timeoutMs: request.command.timeoutMs ?? request.usualTimeoutMs ?? null,
         session: { id: 'ses_1', key: 'id' in target ? 'k' : target.key.key, incarnation: 1, workspace: 'intact' },
         finish: (onChunk) => play(script, onChunk),
       })
@@ -149,7 +150,7 @@ describe('what exec takes', () => {
     })
     expect(calls[1]?.request).toMatchObject({
       command: { argv: ['echo', '$HOME'], cwd: '/tmp', env: { A: '1' }, stdin: 'x', timeoutMs: undefined },
-      usualTimeoutMs: 30_000,
+      usualTimeoutMs: 120_000,
     })
     expect(calls[0]?.request.usualTimeoutMs).toBeUndefined()
   })
@@ -327,9 +328,16 @@ describe('what exec answers', () => {
       stdout_truncated: false,
       stderr_truncated: false,
       duration_ms: 3,
+      timeout_ms: 120_000,
+      cause: null,
       session: { id: 'ses_1', key: 'k', incarnation: 1, workspace: 'intact' },
       execution_id: 'exe_1',
     })
+  })
+
+  test('output that was lost with the contact to the sandbox counts as cut', async () => {
+    const { exec } = door({ end: { ...COMPLETED, skippedBytes: 5 } })
+    expect(await (await exec({ session: 'k', command: 'x' })).json()).toMatchObject({ stdout_truncated: true, stderr_truncated: true })
   })
 
   test('a stream above 1 MiB is cut and says so; the other one is whole', async () => {

@@ -29,7 +29,12 @@ export function execRoutes({ commands, ...needs }: ExecNeeds): readonly Route[] 
       authorization: 'exec',
       body: ExecBody,
       answers: {
-        200: json('ExecResult', ExecResult, 'What it printed and how it ended', 'started, then stdout and stderr, then exit or error'),
+        200: json(
+          'ExecResult',
+          ExecResult,
+          'What it printed and how it ended',
+          'started, then stdout and stderr, gap where output was lost with the contact to the sandbox, then exit or error',
+        ),
       },
       errors: [...CREATE_ERRORS, ...START_ERRORS],
       // Its execution has the id of its claim, so a command is never started twice for one key.
@@ -70,11 +75,13 @@ async function captured(started: Started): Promise<ExecResult> {
   const stdout = new OutputCapture(CAPTURE_BYTES)
   const stderr = new OutputCapture(CAPTURE_BYTES)
   const end = await started.finish(({ channel, bytes }) => (channel === 'stdout' ? stdout : stderr).add(bytes))
+  // Which of them it was printed to is not known.
+  const isCut = (end.skippedBytes ?? 0) > 0
   return {
     ...exitEvent(started, end),
     stdout: stdout.text(),
     stderr: stderr.text(),
-    stdout_truncated: stdout.isTruncated,
-    stderr_truncated: stderr.isTruncated,
+    stdout_truncated: isCut || stdout.isTruncated,
+    stderr_truncated: isCut || stderr.isTruncated,
   }
 }

@@ -46,7 +46,7 @@ export function executionRoutes({ commands, listeners, pages }: ExecutionRoutesN
       answers: { 201: json('StartedExecution', ExecStartedEvent, 'It has started') },
       errors: START_ERRORS,
       async handle({ caller, params, body, signal }) {
-        const request = { command: commandOf(body), expectedIncarnation: body.expected_incarnation }
+        const request = { command: commandOf(body), expectedIncarnation: body.expected_incarnation, waitsForReader: body.attended }
         const { executionId, session } = await commands.start(caller, { id: params.id }, request, signal)
         const location = `/v1/sessions/${session.id}/executions/${executionId}`
         return { status: 201, body: { execution_id: executionId, session }, headers: { location } }
@@ -98,7 +98,7 @@ export function executionRoutes({ commands, listeners, pages }: ExecutionRoutesN
           'OutputPage',
           OutputPageView,
           'What was printed after the given number of bytes',
-          'stdout and stderr with their seq as id, gap where bytes are not kept any more, exit at the end, or error',
+          'stdout and stderr with their seq as id, gap where bytes are not kept any more, exit at the end, or error; more when the next stream goes on',
         ),
       },
       errors: ['not_found', 'forbidden', 'session_elsewhere'],

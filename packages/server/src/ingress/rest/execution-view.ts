@@ -25,5 +25,6 @@ export function executionView(row: ExecutionRow): ExecutionView {
     started_at: moment(row.startedAt),
     ended_at: momentOrNull(row.endedAt),
     duration_ms: row.durationMs,
+    cause: row.cause ?? null,
   }
 }

@@ -13,6 +13,8 @@ export function exitEvent(started: Started, end: CommandEnd): ExecExitEvent {
     signal: end.signal,
     status: end.status,
     duration_ms: end.durationMs,
+    timeout_ms: started.timeoutMs,
+    cause: end.cause ?? null,
     session: started.session,
     execution_id: started.executionId,
   }

@@ -3,9 +3,11 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  *
- * A reader who leaves changes nothing: the execution runs on, and the next stream goes on after the last `id`.
+ * A reader who leaves changes nothing: the execution runs on, and the next stream goes on after the last `id`. A program that waits for its
+ * readers is streamed in parts: each ends with `more`, and asking for the next one says that this one has arrived.
  */
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
+import { STREAM_BYTES } from '../../sessions/executions/reader-hold.ts'
 import type { OutputLog, OutputPage, StoredOutput } from '../../sessions/executions/output-log.ts'
 import type { Running } from '../../sessions/running.ts'
 import type { ExecutionRow } from '../../store/tables/executions.ts'
@@ -35,11 +37,16 @@ type OutputCall = Visit & Entered & { readonly params: { readonly id: string; re
 export function outputEvents(call: OutputCall, { output, after, encoding }: Reading, needs: OutputEventsNeeds): Response {
   return followedStream(call, async (stream, signal) => {
     const encoder = outputEncoder(encoding)
+    const held = 'follow' in output && output.isHeld === true ? output : null
     let seq = after
     for await (const page of pagesOf(output, after, signal)) {
       if (page.skippedBytes > 0) await stream.send({ event: 'gap', data: { skipped_bytes: page.skippedBytes, seq: page.seq } })
       for (const piece of page.chunks.flatMap((chunk) => encoder.piece(chunk))) await send(stream, piece)
       seq = page.seq
+      if (held !== null && (seq - after >= STREAM_BYTES || (held.isWaiting === true && seq >= held.seq))) {
+        for (const piece of encoder.rest(seq)) await send(stream, piece)
+        return stream.send({ id: seq, event: 'more', data: { seq } })
+      }
     }
     for (const piece of encoder.rest(seq)) await send(stream, piece)
     const ended = await untilEnded(call, needs, signal)

@@ -21,6 +21,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/sessions/{id}/previews': { port: 8000 },
   'POST /v1/sessions/{id}/files/move': { from: 'a.txt', to: 'b.txt' },
   'POST /v1/sessions/{id}/files/directories': { path: 'src' },
+  'POST /v1/sessions/{id}/files/links': { path: 'plot.png', ttl_seconds: 600 },
   'POST /v1/sessions/{id}/transfer': { owner: 'grace' },
   'POST /v1/sessions/{id}/transfer/accept': { owner: 'grace' },
   'POST /v1/tenants': { name: 'acme' },

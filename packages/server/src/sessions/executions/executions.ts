@@ -8,7 +8,7 @@
  * and forgets it only after its end is stored. No command is ever run twice. Why: docs/adr/0026-ends-are-always-stored.md
  */
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
-import type { ExecutionStatus } from '@holdfast/protocol'
+import type { ExecutionCause, ExecutionStatus } from '@holdfast/protocol'
 import type { Execution } from '../../guest/inside.ts'
 import { randomId } from '../../home/random-id.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
@@ -23,8 +23,9 @@ import {
   noteWholeInput,
 } from '../../store/tables/executions.ts'
 import type { ExecutionEnd, ExecutionKind, ExecutionRow } from '../../store/tables/executions.ts'
-import { inputOf, noteInput } from '../../store/tables/execution-input.ts'
+import { inputOf, noteInput, waitsForReader } from '../../store/tables/execution-input.ts'
 import type { AttendedBy, InputKind } from '../../store/tables/execution-input.ts'
+import { findSession } from '../../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../../store/tables/sessions.ts'
 import { errorText } from '../../telemetry/log.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -36,6 +37,8 @@ import { isDraining } from '../lifecycle/closing.ts'
 import { beginWork, endWork } from '../lifecycle/work.ts'
 import type { StoreRetries } from '../until-stored.ts'
 import { privateTmpOf } from '../habitats.ts'
+import { causeOf, evidenceOf, workspaceCause } from './execution-cause.ts'
+import type { CauseEvidence } from './execution-cause.ts'
 import { execRequest, inputKindOf } from './command.ts'
 import type { Command, Inhabitant } from './command.ts'
 import { followExecution, forgetExecution } from './follow-execution.ts'
@@ -44,6 +47,7 @@ import { LaterReader } from './later-reader.ts'
 import type { OnChunk } from './later-reader.ts'
 import { executionEnded, LiveInput } from './live-input.ts'
 import { outputFileBytes } from './output-files.ts'
+import { ReaderHold } from './reader-hold.ts'
 import { createOutputLog, keptSeqOf, reopenOutputLog } from './output-log.ts'
 import type { OutputLog } from './output-log.ts'
 import { startWatchdog } from './watchdog.ts'
@@ -52,7 +56,10 @@ import type { Watchdog } from './watchdog.ts'
 export type { OnChunk } from './later-reader.ts'
 
 /** How a command ended, as it is stored. */
-export type CommandEnd = Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs'>
+export interface CommandEnd extends Pick<ExecutionEnd, 'exitCode' | 'signal' | 'status' | 'durationMs' | 'cause'> {
+  /** Bytes of its output that its reader did not get, because contact with the sandbox or with the server broke. */
+  readonly skippedBytes?: number
+}
 
 /** An execution that runs, as this server follows it. */
 export interface RunningExecution {
@@ -64,6 +71,8 @@ export interface RunningExecution {
   readonly input: LiveInput | null
   /** Of a named process: who reads it now, and may hold it up. */
   readonly reader: LaterReader | null
+  /** Makes it wait for who reads its output; `null`: it does not. */
+  readonly hold: ReaderHold | null
   /** How it ended, as soon as that is certain. Where only the store knows, as for a killed one, rejects when its first write fails. */
   readonly finished: Promise<CommandEnd>
   /** The stored end, however long the store takes. Rejects with `server_stopping` when this server lets go of it: it runs on. */
@@ -90,6 +99,7 @@ export interface StartedExecution {
   readonly id: string
   /** The session's row with which it started. */
   readonly session: SessionRow
+  readonly timeoutMs: number | null
   /** Reads to the end; a slow `onChunk` is back-pressure on the program. The answer is the stored end. */
   follow(onChunk?: OnChunk): RunningExecution
 }
@@ -242,22 +252,19 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       // What the closing of its session took away was not lost by accident.
       const isTaken = row.state === 'closing' && !isDraining(row, now)
       const known = end.status === 'lost' && isTaken ? 'cancelled' : end.status
-      const status = await endExecution(transaction, id, {
-        ...end,
-        status: known,
-        killedAs: namedEnds.get(id) ?? 'cancelled',
-        endedAt: now,
-      })
+      const killedAs = namedEnds.get(id) ?? 'cancelled'
+      const cause = end.isKilled === true && killedAs === 'workspace_full' ? workspaceCause(row) : (end.cause ?? null)
+      const status = await endExecution(transaction, id, { ...end, status: known, cause, killedAs, endedAt: now })
       if (status === null) {
         await addOutputOfEnded(transaction, id, end)
         const earlier = await findExecution(transaction, ref.tenantId, ref.id, id)
         if (earlier !== null) stored = { ...end, ...earlier, endedAt: earlier.endedAt ?? now }
         return unchanged(row)
       }
-      stored = { ...end, status, endedAt: now }
-      transaction.afterCommit(() => remember(id, { ...end, status }))
+      stored = { ...end, status, cause, endedAt: now }
+      transaction.afterCommit(() => remember(id, { ...end, status, cause }))
       const { exitCode, signal, durationMs } = end
-      const data = { execution_id: id, status, exit_code: exitCode, signal, duration_ms: durationMs }
+      const data = { execution_id: id, status, exit_code: exitCode, signal, duration_ms: durationMs, ...(cause === null ? {} : { cause }) }
       return { ...endWork(row, notice, now), events: [{ type: `${eventNoun(kind)}.ended`, data }] }
     })
     const { output, endedAt } = stored
@@ -287,14 +294,17 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       readonly onChunk?: OnChunk | undefined
       readonly watchdog: Watchdog | null
       readonly notice: string | null
+      readonly evidence: CauseEvidence | null
+      readonly isHeld: boolean
     },
   ): RunningExecution {
     const { id, kind } = known
     const input = more.input === 'none' ? null : new LiveInput({ live, kind: more.input, onClosed: () => noteClosed(id) })
-    const reader = kind === 'process' ? new LaterReader(more.onChunk) : null
+    const hold = more.isHeld ? new ReaderHold(output.seq) : null
+    const reader = hold !== null ? new LaterReader((chunk) => hold.take(chunk)) : kind === 'process' ? new LaterReader(more.onChunk) : null
     const finished = Promise.withResolvers<CommandEnd>()
     const told = finished.promise
-    const running: RunningExecution = { id, session: ref, live, log: output, input, reader, finished: told, ended: settle() }
+    const running: RunningExecution = { id, session: ref, live, log: output, input, reader, hold, finished: told, ended: settle() }
     table.set(id, running)
     // A reader who does not ask for the end must not make its failure an unhandled one.
     running.ended.then(finished.resolve, finished.reject)
@@ -315,15 +325,17 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
           onOutput: needs.onOutput,
           watchdog: more.watchdog,
         })
-        const first = storeEnd(followed)
+        const { evidence } = more
+        const cause = followed.outcome === 'ended' && evidence !== null ? await causeOf(followed, live, evidence) : null
+        const first = storeEnd(followed, cause)
         if (isCertain(followed)) {
           // Only the first attempt: a reader must not wait for a store that is down.
           database.promise(first)
-          finished.resolve(endOf(followed))
+          finished.resolve({ ...endOf(followed), cause, skippedBytes: followed.skippedBytes })
         } else first.catch(finished.reject)
         let attempt: Promise<ExecutionEnd> | null = first
         const stored = await retries.untilStored('execution-end', { execution: id }, () => {
-          const write = attempt ?? storeEnd(followed)
+          const write = attempt ?? storeEnd(followed, cause)
           attempt = null
           return write
         })
@@ -342,11 +354,11 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     }
 
     /** One attempt; may be repeated. */
-    async function storeEnd(followed: FollowedEnd): Promise<ExecutionEnd> {
+    async function storeEnd(followed: FollowedEnd, cause: ExecutionCause | null): Promise<ExecutionEnd> {
       const blob = await output.close()
       if (followed.outcome === 'left')
         throw new HoldfastError('server_stopping', 'the server has let go of this execution, which runs on', { execution_id: id })
-      const end = await store(ref, id, kind, { ...endOf(followed), output: blob }, more.notice)
+      const end = await store(ref, id, kind, { ...endOf(followed), cause, output: blob }, more.notice)
       // Files that stay are removed with the record.
       if (blob !== null)
         await output.remove().catch((error: unknown) => log.warn('output-not-removed', { execution: id, error: errorText(error) }))
@@ -375,6 +387,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       starting.set(id, settled.promise)
       owned.add(id)
       let watchdog: Watchdog | null = null
+      const evidence = evidenceOf(session, live, command.timeoutMs ?? null)
       const starts = async () => {
         try {
           const begun = await recorded(session, id, request)
@@ -392,9 +405,18 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       return {
         id,
         session: begun,
+        timeoutMs: command.timeoutMs ?? null,
         follow(onChunk) {
           const output = createOutputLog(outputNeeds(id))
-          const more = { input: inputKindOf(command), stdin: command.stdin, onChunk, watchdog, notice: begun.notice }
+          const more = {
+            input: inputKindOf(command),
+            stdin: command.stdin,
+            onChunk,
+            watchdog,
+            notice: begun.notice,
+            evidence,
+            isHeld: request.attendedBy === 'reader',
+          }
           return attend(begun, { id, kind }, live, output, execution, more)
         },
       }
@@ -413,8 +435,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
         const more = await database.read(async (sql) => ({
           isInputTorn: await isInputPending(sql, row.id),
           input: await inputOf(sql, row.id),
+          isHeld: await waitsForReader(sql, row.id),
+          session: await findSession(sql, { tenantId: row.tenantId, owner: null, groups: [] }, row.sessionId),
         }))
-        attend(refOf(row), row, live, output, { tag: row.id }, { ...more, watchdog: watchdogFor(live, row.timeoutMs), notice: null })
+        const evidence = more.session === null ? null : evidenceOf(more.session, live, row.timeoutMs)
+        const watchdog = watchdogFor(live, row.timeoutMs)
+        attend(refOf(row), row, live, output, { tag: row.id }, { ...more, watchdog, notice: null, evidence })
       } catch (error) {
         owned.delete(row.id)
         throw error

@@ -25,6 +25,10 @@ export type { StoredOutput, StoredOutputNeeds } from './stored-output.ts'
 
 export interface OutputLog extends StoredOutput {
   readonly isClosed: boolean
+  /** Its program waits for who follows it; a follower asks again after `STREAM_BYTES`, to say what it has. */
+  readonly isHeld?: boolean
+  /** It does so now: there is nothing to follow until somebody asks for what comes after `seq`. */
+  readonly isWaiting?: boolean
   /** Keeps a copy. Never throws and never makes a program wait; what cannot be written becomes a gap. */
   append(chunk: OutputChunk): void
   /** Everything up to `seq` that was not appended is lost. */

@@ -6,14 +6,14 @@
  * The functions of this folder are pure: a row, a trigger and the time give a step, or a `HoldfastError` that says why not.
  * Writing it down, with its event and its audit row, is `../change.ts`.
  */
-import type { EventType } from '@holdfast/protocol'
+import type { EventType, ExecutionCause } from '@holdfast/protocol'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { nextDeadline } from './deadlines.ts'
 
 export interface EventDraft {
   readonly type: EventType
   readonly reason?: string
-  readonly data?: Readonly<Record<string, string | number | boolean | null>>
+  readonly data?: Readonly<Record<string, string | number | boolean | ExecutionCause | null>>
 }
 
 export interface Step {

@@ -20,8 +20,11 @@ export async function inputOf(sql: Sql, id: string): Promise<InputKind> {
   return row === undefined ? 'none' : new RowReader('executions', row).word('input', KINDS)
 }
 
-/** Who it must not run without for long: nobody, a client at its terminal, or the caller who waits for its answer. In this order in the table. */
-const ATTENDED_BY = ['nobody', 'client', 'caller'] as const
+/**
+ * Who it must not run without for long: nobody, a client at its terminal, or the caller who waits for its answer. `reader`: it waits for who
+ * reads its output, and runs on without. In this order in the table.
+ */
+const ATTENDED_BY = ['nobody', 'client', 'caller', 'reader'] as const
 export type AttendedBy = (typeof ATTENDED_BY)[number]
 
 export function attendedNumber(by: AttendedBy): number {
@@ -36,6 +39,12 @@ export async function noteAttended(transaction: Transaction, id: string, isSo: b
 export async function isAttended(sql: Sql, id: string): Promise<boolean> {
   const row = await sql.get(`SELECT attended FROM executions WHERE id = ?`, id)
   return row !== undefined && new RowReader('executions', row).number('attended') > 0
+}
+
+/** Whether it waits for the readers of its output. */
+export async function waitsForReader(sql: Sql, id: string): Promise<boolean> {
+  const row = await sql.get(`SELECT attended FROM executions WHERE id = ?`, id)
+  return row !== undefined && ATTENDED_BY[new RowReader('executions', row).number('attended')] === 'reader'
 }
 
 /** Those that run in sessions of this server. */

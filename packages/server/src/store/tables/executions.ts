@@ -3,7 +3,7 @@
  *
  * Stands beside the flow. Command text and environment are not in it.
  */
-import { EXECUTION_STATUSES } from '@holdfast/protocol'
+import { EXECUTION_STATUSES, ExecutionCause } from '@holdfast/protocol'
 import type { ExecutionStatus } from '@holdfast/protocol'
 import { RowReader } from '../row-reader.ts'
 import type { Row, Sql, SqlValue, Transaction } from '../store.ts'
@@ -35,6 +35,8 @@ export interface ExecutionRow {
   readonly durationMs: number | null
   /** Bytes of both streams. */
   readonly outputSeq: number
+  /** Why it failed, where that is proved. */
+  readonly cause?: ExecutionCause | null
 }
 
 export interface ExecutionEnd {
@@ -43,13 +45,14 @@ export interface ExecutionEnd {
   readonly signal: string | null
   readonly endedAt: number
   readonly durationMs: number | null
+  readonly cause?: ExecutionCause | null
   readonly outputSeq: number
   /** What it printed, when that is little; more lies in files. */
   readonly output: Uint8Array | null
 }
 
 export const EXECUTION_COLUMNS = `id, session_id, tenant_id, sandbox_id, incarnation, kind, name, actor, timeout_ms, status, exit_code, signal, cancel_at,
-  started_at, ended_at, duration_ms, output_seq`
+  started_at, ended_at, duration_ms, output_seq, cause`
 
 export function parseExecution(row: Row): ExecutionRow {
   const read = new RowReader('executions', row)
@@ -71,6 +74,7 @@ export function parseExecution(row: Row): ExecutionRow {
     endedAt: read.numberOrNull('ended_at'),
     durationMs: read.numberOrNull('duration_ms'),
     outputSeq: read.number('output_seq'),
+    cause: read.jsonOrNull('cause', ExecutionCause),
   }
 }
 
@@ -94,6 +98,7 @@ export async function insertExecution(transaction: Transaction, execution: Execu
     execution.endedAt,
     execution.durationMs,
     execution.outputSeq,
+    null,
     attendedNumber(by),
   ]
   const places = values.map(() => '?').join(', ')
@@ -126,10 +131,12 @@ export async function endExecution(
   end: ExecutionEnd & { readonly isKilled?: boolean; readonly killedAs?: ExecutionStatus },
 ): Promise<ExecutionStatus | null> {
   const text = `UPDATE executions SET status = CASE WHEN cancel_at IS NOT NULL AND ? = 1 THEN ? ELSE ? END,
-    exit_code = ?, signal = ?, ended_at = ?, duration_ms = ?, output_seq = ?, output = ?
+    exit_code = ?, signal = ?, ended_at = ?, duration_ms = ?, cause = ?, output_seq = ?, output = ?
     WHERE id = ? AND status = 'running' RETURNING status`
-  const { status, exitCode, signal, endedAt, durationMs, outputSeq, output, isKilled = false, killedAs = 'cancelled' } = end
-  const row = await transaction.get(text, isKilled ? 1 : 0, killedAs, status, exitCode, signal, endedAt, durationMs, outputSeq, output, id)
+  const { status, exitCode, signal, endedAt, durationMs, cause = null, outputSeq, output, isKilled = false, killedAs = 'cancelled' } = end
+  const causeText = cause === null ? null : JSON.stringify(cause)
+  const values = [isKilled ? 1 : 0, killedAs, status, exitCode, signal, endedAt, durationMs, causeText, outputSeq, output, id]
+  const row = await transaction.get(text, ...values)
   return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
 }
 

@@ -18,6 +18,7 @@ import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from '.
 import { identify } from '../jail/process-identity.ts'
 import { hideProcesses, limitTerminals } from '../launcher.ts'
 import { createTcpWatch } from '../tcp-watch.ts'
+import { containerCgroups, type RunningContainer } from './container-cgroups.ts'
 import { packedMount, type ContainerWish, type EngineTraits } from './container-plan.ts'
 import { removeContainer } from './container-removal.ts'
 import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
@@ -27,7 +28,7 @@ import { explained, isAbsent } from './engine-refusal.ts'
 import { dialGuest, waitForGuest } from './guest-socket.ts'
 import { assertMounted, identifyMounts, swappable, type IdentifiedMount } from './mount-sources.ts'
 import { sandboxDirectories } from './sandbox-directory.ts'
-import { countsTcpApart, limitTcpBuffers, memoryCgroup, type RunningContainer } from './tcp-limit.ts'
+import { countsTcpApart, limitTcpBuffers } from './tcp-limit.ts'
 
 /** What Docker and Podman each bring: a way to their engine, and what they found out about it. */
 export interface Engine {
@@ -73,6 +74,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
   const directories = sandboxDirectories(kind, needs)
   const containerName = (name: string): string => containerNameOf(needs.serverId, name)
   const tcpWatch = createTcpWatch(needs)
+  const cgroups = new Map<string, readonly string[]>()
   let knownFacts: Promise<EngineFacts> | null = null
   let isTmpfsAlwaysRoots = false
 
@@ -211,16 +213,17 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       await hideProcesses(needs.launcherPath, firstPid, GUEST_GROUP, signal)
     }
     if (await isGuest(firstPid, needs.guestPath)) await limitTerminals(needs.launcherPath, firstPid, signal)
+    if (container === null) return
     const { memoryBytes } = spec.limits
-    if (container === null || memoryBytes === null || !(await countsTcpApart())) return
-    await limitTcpBuffers(container, memoryBytes)
+    if (memoryBytes !== null && (await countsTcpApart())) await limitTcpBuffers(container, memoryBytes)
     await watch(name, container)
   }
 
   async function watch(name: string, container: RunningContainer): Promise<void> {
     const [first] = identify(container.State.Pid)
-    const cgroup = await memoryCgroup(container)
-    if (first !== undefined && cgroup !== null) tcpWatch.add(name, first, [cgroup])
+    const found = await containerCgroups(container)
+    cgroups.set(name, found)
+    if (first !== undefined) tcpWatch.add(name, first, found)
   }
 
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
@@ -326,10 +329,12 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     async destroy(name) {
       assertSandboxName(name)
       tcpWatch.remove(name)
+      cgroups.delete(name)
       await ask((client) => removeContainer(client, containerName(name)), undefined)
       await directories.remove(name)
     },
 
+    cgroupsOf: async (name) => cgroups.get(name) ?? [],
     overrunOf: (name) => tcpWatch.overrunOf(name),
     close: () => engine.close(),
   }

@@ -8,12 +8,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasErrorCode } from '../../../home/error-code.ts'
 import { parseCgroupMounts } from '../jail/cgroup-layout.ts'
+import { containerCgroups } from './container-cgroups.ts'
+import type { RunningContainer } from './container-cgroups.ts'
 import { tcpBufferBytes } from '../tcp-buffers.ts'
-
-export interface RunningContainer {
-  readonly Id: string
-  readonly State: { readonly Pid: number }
-}
 
 /** Whether this host counts them apart. */
 export async function countsTcpApart(): Promise<boolean> {
@@ -31,28 +28,10 @@ export async function limitTcpBuffers(container: RunningContainer, memoryBytes: 
 }
 
 /** The memory cgroup of a container that this server sees; `null` for any other, and on cgroup version 2. */
-export async function memoryCgroup({ Id, State }: RunningContainer): Promise<string | null> {
-  try {
-    const [mountinfo, cgroup] = await Promise.all([readFile('/proc/self/mountinfo', 'utf8'), readFile(`/proc/${State.Pid}/cgroup`, 'utf8')])
-    return memoryCgroupPath(mountinfo, cgroup, Id)
-  } catch (error) {
-    // Also where /proc hides the processes of others.
-    if (hasErrorCode(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return null
-    throw error
-  }
-}
-
-/** The cgroup of a container, by the cgroup of its first process; `null` when that is not the container's own, as with a number used again. */
-export function memoryCgroupPath(mountinfo: string, cgroup: string, containerId: string): string | null {
+async function memoryCgroup(container: RunningContainer): Promise<string | null> {
+  const [mountinfo, directories] = await Promise.all([readFile('/proc/self/mountinfo', 'utf8'), containerCgroups(container)])
   const mount = memoryMount(mountinfo)
-  const own = cgroup
-    .split('\n')
-    .map((line) => line.split(':'))
-    .find(([, controllers = '']) => controllers.split(',').includes('memory'))
-    ?.slice(2)
-    .join(':')
-  if (mount === null || own === undefined || containerId === '' || !own.includes(containerId)) return null
-  return join(mount, own)
+  return directories.find((directory) => mount !== null && directory.startsWith(`${mount}/`)) ?? null
 }
 
 function memoryMount(mountinfo: string): string | null {

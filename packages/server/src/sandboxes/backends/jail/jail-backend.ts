@@ -240,6 +240,7 @@ export function jailBackend(
       await beingMade.get(name)?.catch(() => undefined)
       await destroy(name)
     },
+    cgroupsOf: async (name) => (await ownState(name))?.record.cgroups ?? [],
     overrunOf: (name) => tcpWatch.overrunOf(name),
   }
 }
