@@ -8,7 +8,7 @@
  *
  * It prints:
  *
- *     offered: exec read write edit glob grep activate register_skill preview
+ *     offered: exec read write edit glob grep activate register_skill preview process_start process_list process_logs process_stop
  *     user:  Which of our prices is wrong?
  *     model: write {"path":"prices.csv","content":"apple,1.20\npear,-3\nplum,2.10\n"}
  *     tool:  {"ok":true,"path":"prices.csv"}

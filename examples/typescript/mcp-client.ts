@@ -8,7 +8,7 @@
  *
  * It prints:
  *
- *     holdfast offers: exec read write edit glob grep activate register_skill preview session_status session_reset words__count
+ *     holdfast offers: exec read write edit glob grep activate register_skill preview process_start process_list process_logs process_stop session_status session_reset words__count
  *     printed while it ran: one
  *     printed while it ran: two
  *     exec: {"exit_code":0,"stdout":"one\ntwo\n"}

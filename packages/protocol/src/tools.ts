@@ -9,19 +9,34 @@ import { DEFAULT_WORKSPACE, SandboxWish } from './sandbox-wish.ts'
 import { FilePath } from './files.ts'
 import { ConversationShape, namesOneConversation, ONE_CONVERSATION, shapesNoOther } from './conversation.ts'
 import { InnerPort } from './previews.ts'
+import { ProcessName } from './processes.ts'
 import { EXECUTION_STATUSES } from './session-words.ts'
 
-export const TOOL_NAMES = ['exec', 'read', 'write', 'edit', 'glob', 'grep', 'activate', 'register_skill', 'preview'] as const
+export const TOOL_NAMES = [
+  'exec',
+  'read',
+  'write',
+  'edit',
+  'glob',
+  'grep',
+  'activate',
+  'register_skill',
+  'preview',
+  'process_start',
+  'process_list',
+  'process_logs',
+  'process_stop',
+] as const
 export type ToolName = (typeof TOOL_NAMES)[number]
 
-/** Of each stream of a command, in characters. */
-export const TOOL_OUTPUT_CHARACTERS = 4_000
+/** Of each stream of a command, in characters, unless the setting says otherwise. */
+export const TOOL_OUTPUT_CHARACTERS = 30_000
 /** Of everything else that a tool tells. */
 export const TOOL_RESULT_BYTES = 51_200
 export const TOOL_READ_LINES = 2_000
 export const MAXIMUM_TOOL_READ_LINES = 10_000
 export const TOOL_PATTERN_CHARACTERS = 1_024
-export const TOOL_TIMEOUT_SECONDS = 30
+export const TOOL_TIMEOUT_SECONDS = 120
 
 const NUL_MESSAGE = 'must not contain a NUL character'
 const withoutNul = (text: string) => !text.includes('\0')
@@ -116,6 +131,20 @@ export const PreviewToolInput = z.strictObject({
     .meta({ description: 'What to ask the app for, with a query if need be.' }),
 })
 
+const processName = ProcessName.meta({ description: 'The name of the process.' })
+
+export const ProcessStartToolInput = z.strictObject({
+  name: processName.meta({ description: 'A name for it, such as web: letters, digits, ".", "_" and "-".' }),
+  command: text('The command, run by /bin/sh. Do not put it into the background.').refine((command) => command !== '', {
+    error: 'must not be empty',
+  }),
+  workdir: path('The directory to run it in.').default(DEFAULT_WORKSPACE),
+  env: ExecToolInput.shape.env,
+})
+export const ProcessListToolInput = z.strictObject({})
+export const ProcessLogsToolInput = z.strictObject({ name: processName })
+export const ProcessStopToolInput = z.strictObject({ name: processName })
+
 /** The tool could not do it; `error` is for the model to read. */
 export const ToolFailure = z.object({ ok: z.literal(false), error: z.string() })
 export type ToolFailure = z.output<typeof ToolFailure>
@@ -124,9 +153,6 @@ const done = z.literal(true)
 const truncation = { truncated: z.boolean(), truncated_by: z.string().nullable() }
 
 export const ExecToolResult = z.object({
-  session_id: z.string(),
-  /** What isolates it. */
-  backend: z.string().nullable(),
   status: z.enum(EXECUTION_STATUSES),
   /** It ended by itself, with 0. */
   ok: z.boolean(),
@@ -136,10 +162,10 @@ export const ExecToolResult = z.object({
   stdout_truncated: z.boolean(),
   stderr_truncated: z.boolean(),
   duration_ms: z.int().nullable(),
-  /** Both streams in one text. */
-  preview: z.string(),
   truncated: z.boolean(),
   truncated_by: z.string().optional(),
+  /** Which limit the command reached, and what to do. */
+  cause: z.string().optional(),
   /** What survived and what did not, when the sandbox is another one. */
   notice: z.string().optional(),
 })
@@ -166,9 +192,11 @@ export const ReadToolResult = z.union([
     max_bytes: z.int(),
   }),
   z.object({ ok: done, content: z.string(), is_directory: z.literal(true), total: z.int(), ...truncation }),
+  /** For a client that shows images; `data` is base64. */
+  z.object({ ok: done, image: z.object({ mime_type: z.string(), data: z.string() }), size_bytes: z.number() }),
 ])
 export const WriteToolResult = z.object({ ok: done, path: z.string() })
-export const GlobToolResult = z.object({ ok: done, matches: z.array(z.string()), preview: z.string(), total: z.int(), ...truncation })
+export const GlobToolResult = z.object({ ok: done, matches: z.array(z.string()), total: z.int(), ...truncation })
 export const GrepToolResult = z.object({
   ok: done,
   matches: z.array(z.object({ file: z.string(), line: z.int(), content: z.string() })),
@@ -204,6 +232,18 @@ export const PreviewToolResult = z.object({
   truncated: z.boolean(),
 })
 
+const ProcessToolState = z.object({
+  name: z.string(),
+  status: z.enum(EXECUTION_STATUSES),
+  exit_code: z.int().nullable(),
+  started_at: z.iso.datetime(),
+})
+export const ProcessStartToolResult = ProcessToolState.extend({ ok: done })
+export const ProcessListToolResult = z.object({ ok: done, processes: z.array(ProcessToolState), truncated: z.boolean() })
+/** `output` is the end of both streams, in the order in which they were printed. */
+export const ProcessLogsToolResult = ProcessToolState.extend({ ok: done, output: z.string(), truncated: z.boolean() })
+export const ProcessStopToolResult = z.object({ ok: done, name: z.string() })
+
 /** What each tool takes, and tells when it could do its work. */
 export const TOOL_SHAPES = {
   exec: { input: ExecToolInput, result: ExecToolResult },
@@ -215,6 +255,10 @@ export const TOOL_SHAPES = {
   activate: { input: ActivateToolInput, result: ActivateToolResult },
   register_skill: { input: RegisterSkillToolInput, result: RegisterSkillToolResult },
   preview: { input: PreviewToolInput, result: PreviewToolResult },
+  process_start: { input: ProcessStartToolInput, result: ProcessStartToolResult },
+  process_list: { input: ProcessListToolInput, result: ProcessListToolResult },
+  process_logs: { input: ProcessLogsToolInput, result: ProcessLogsToolResult },
+  process_stop: { input: ProcessStopToolInput, result: ProcessStopToolResult },
 } as const satisfies Record<ToolName, { readonly input: z.ZodType; readonly result: z.ZodType }>
 export type ToolInput<N extends ToolName> = z.output<(typeof TOOL_SHAPES)[N]['input']>
 export type ToolResult<N extends ToolName> = z.output<(typeof TOOL_SHAPES)[N]['result']> | ToolFailure
@@ -253,6 +297,10 @@ export const ToolCallBody = z
   .strictObject({
     ...ConversationShape,
     ...SandboxWish.shape,
+    images: z
+      .boolean({ error: 'must be true or false' })
+      .default(false)
+      .meta({ description: 'The host shows images to its model: read answers with `image` for a picture, instead of refusing it.' }),
     input: z.unknown().meta({ description: 'What the model says, by the schema that GET /v1/tools tells.' }),
   })
   .refine(namesOneConversation, ONE_CONVERSATION)

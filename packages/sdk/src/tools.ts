@@ -53,6 +53,8 @@ export interface SessionTools {
 export interface ToolCallOptions extends CallOptions {
   /** Hears the lines that a command prints while it runs: at most 1,000 times, 1,000 characters each. The result is the same. */
   readonly onProgress?: ((text: string) => void | Promise<void>) | undefined
+  /** The model is shown images: `read` gives a picture as `image` with its `mime_type` and its `data` in base64. Without it pictures are refused. */
+  readonly images?: boolean | undefined
 }
 
 export function createTools(transport: Transport): Tools {
@@ -75,10 +77,10 @@ export function createTools(transport: Transport): Tools {
 
 export function createSessionTools({ transport, sessionId }: { readonly transport: Transport; readonly sessionId: string }): SessionTools {
   return {
-    async call(name, input, { signal, timeoutMs, onProgress } = {}) {
+    async call(name, input, { signal, timeoutMs, onProgress, images } = {}) {
       const parsed = typeof input === 'string' ? parsedInput(input) : { value: input }
       if ('error' in parsed) return { ok: false, error: parsed.error }
-      const json: ToolCallBodyInput = { session_id: sessionId, input: parsed.value }
+      const json: ToolCallBodyInput = { session_id: sessionId, input: parsed.value, ...(images === undefined ? {} : { images }) }
       const waitMs = timeoutMs ?? PREPARATION_MS + ownTimeMs(parsed.value)
       const request = { method: 'POST', path: `/v1/tools/${encodeURIComponent(name)}`, json, signal, timeoutMs: waitMs } as const
       if (onProgress === undefined) return transport.json<ToolResult>(request)
@@ -110,5 +112,5 @@ function parsedInput(text: string): { readonly value: unknown } | { readonly err
 /** How long the model gives it. */
 function ownTimeMs(input: unknown): number {
   const seconds: unknown = typeof input === 'object' && input !== null && 'timeout_sec' in input ? input.timeout_sec : undefined
-  return typeof seconds === 'number' && seconds > 0 && seconds <= 3_600 ? seconds * 1000 : 30_000
+  return typeof seconds === 'number' && seconds > 0 && seconds <= 3_600 ? seconds * 1000 : 120_000
 }

@@ -56,6 +56,8 @@ export interface Config {
   readonly limits: Limits
   /** Of what each session's workspace holds; `null`: no bound. */
   readonly workspaceBytes: number | null
+  /** Of each stream of a command that a model runs. */
+  readonly toolOutputCharacters: number
   readonly workspaceEntries: number
   /** Of sessions that name none; `null`: none. */
   readonly profile: string | null
@@ -171,6 +173,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     allowedImages: read('images.allowed'),
     network,
     limits,
+    toolOutputCharacters: read('tools.output_characters'),
     workspaceBytes: read('limits.workspace'),
     workspaceEntries: read('limits.workspace_entries'),
     profile: read('profile'),

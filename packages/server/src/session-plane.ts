@@ -297,7 +297,7 @@ export async function openSessionPlane({
     skillViews,
     mapsOwners,
     tools: createTools({
-      ...{ store, sessions, skills, clock, views: skillViews },
+      ...{ store, sessions, skills, clock, views: skillViews, outputCharacters: config.toolOutputCharacters },
       // A session that is older than stored skills has a pipeline of the configuration.
       boundSkills: ({ wish: { pipeline, skills: kept } }) =>
         pipeline === undefined ? null : (kept ?? configuredPipelines.all().find(({ name }) => name === pipeline)?.skills ?? []),

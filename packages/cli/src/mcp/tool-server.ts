@@ -35,7 +35,7 @@ export function toolServer({ guidance, tools }: Offer, conversation: ToolConvers
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool '${name.slice(0, 64)}'`)
     try {
       return await (callSessionTool(conversation, name, input, signal) ??
-        (await conversation.session(signal)).tools.call(name, input, { signal, onProgress }))
+        (await conversation.session(signal)).tools.call(name, input, { signal, onProgress, images: true }))
     } catch (error) {
       if (!isFailure(error)) throw error
       return { ok: false, error: error.message, code: error.code }
@@ -56,7 +56,21 @@ export function toolServer({ guidance, tools }: Offer, conversation: ToolConvers
   return mcp
 }
 
-function resultOf(told: ToolResult): CallToolResult {
+interface ShownImage {
+  readonly mime_type: string
+  readonly data: string
+}
+
+function isImage(value: unknown): value is ShownImage {
+  return typeof value === 'object' && value !== null && 'mime_type' in value && 'data' in value
+}
+
+function resultOf({ image, ...told }: ToolResult): CallToolResult {
+  if (isImage(image)) {
+    const facts = { ...told, mime_type: image.mime_type }
+    const shown = { type: 'image', data: image.data, mimeType: image.mime_type } as const
+    return { content: [shown, { type: 'text', text: JSON.stringify(facts) }], structuredContent: facts }
+  }
   const failure = told.ok ? undefined : told.error
   return {
     content: [{ type: 'text', text: failure ?? JSON.stringify(told) }],

@@ -9,7 +9,17 @@ import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { MemoryBytes, MISSING_RULES, OpenFiles, Pids, ProfileName, ROLES, TmpBytes, WorkspaceBytes } from '@holdfast/protocol'
+import {
+  MemoryBytes,
+  MISSING_RULES,
+  OpenFiles,
+  Pids,
+  ProfileName,
+  ROLES,
+  TmpBytes,
+  TOOL_OUTPUT_CHARACTERS,
+  WorkspaceBytes,
+} from '@holdfast/protocol'
 import { ControlToken, InstanceId } from '@holdfast/protocol/box'
 import { z } from 'zod'
 import { CONNECTION_LIMITS, WORK_LIMITS } from '../ingress/pipeline/limits.ts'
@@ -32,6 +42,7 @@ const ISSUER = 'must be an address such as https://login.example; http only on l
 const NETWORK = 'must be an address or a network such as 10.0.0.0/8'
 const ORIGIN = 'must be an origin such as https://app.example, without a path; there is no wildcard'
 const DOMAIN = 'must be a name such as preview.example, without a scheme, a port or a wildcard'
+const TOOL_CHARACTERS = 'must be a whole number from 1000 to 200000'
 const ROLE_MAP = 'must give values their roles, such as ops=operator'
 /** `a=b,c=d` */
 const pairs = z
@@ -289,6 +300,11 @@ export const SETTINGS = {
     schema: seconds,
     fallback: 30 * 86_400,
     help: 'The record of a closed session, and of an ended execution in any session, is kept for so long.',
+  },
+  'tools.output_characters': {
+    schema: wholeNumber(TOOL_CHARACTERS).pipe(z.int().min(1_000, { error: TOOL_CHARACTERS }).max(200_000, { error: TOOL_CHARACTERS })),
+    fallback: TOOL_OUTPUT_CHARACTERS,
+    help: 'How many characters of each stream of a command, and of what a process printed, a tool gives to a model.',
   },
   'sessions.max': { schema: count, fallback: 100, help: 'Sandboxes at one time; `sessions.when_full` says what happens to more.' },
   'sessions.when_full': {

@@ -5,7 +5,7 @@
  */
 import type { SessionSkills } from './session-skills.ts'
 import type { Tool } from './tool.ts'
-import { toldOfSkills } from './tool-failure.ts'
+import { toldOfNames } from './tool-failure.ts'
 import { SKILLS_TARGET } from '../skills/skill-views.ts'
 
 export function activateTool(skills: Pick<SessionSkills, 'activate'>): Tool<'activate'> {
@@ -15,7 +15,7 @@ export function activateTool(skills: Pick<SessionSkills, 'activate'>): Tool<'act
       'Activate a skill: you get its instructions, and its files appear below /workspace/.skills. ' +
       'Activate it again to get its newest version.',
     async run(call, { skill_name: name }) {
-      const { displayName, description, instructions } = await toldOfSkills(() => skills.activate(call, name))
+      const { displayName, description, instructions } = await toldOfNames(() => skills.activate(call, name))
       return {
         ok: true,
         skill_name: name,

@@ -18,6 +18,10 @@ test('each has its parameters, and takes no others', () => {
     ['activate', ['skill_name'], ['skill_name']],
     ['register_skill', ['path', 'name', 'display_name', 'description', 'instructions'], ['path']],
     ['preview', ['port', 'path'], ['port']],
+    ['process_start', ['name', 'command', 'workdir', 'env'], ['name', 'command']],
+    ['process_list', [], undefined],
+    ['process_logs', ['name'], ['name']],
+    ['process_stop', ['name'], ['name']],
   ])
   for (const { input_schema: schema } of definitions) expect(schema).toMatchObject({ type: 'object', additionalProperties: false })
 })
@@ -27,7 +31,7 @@ test('bounds and defaults are told', () => {
   expect(exec).toMatchObject({
     command: { type: 'string' },
     workdir: { type: 'string', default: '/workspace' },
-    timeout_sec: { type: 'integer', minimum: 1, default: 30 },
+    timeout_sec: { type: 'integer', minimum: 1, default: 120 },
     env: { type: 'object', additionalProperties: { type: 'string' } },
   })
   expect(exec?.['timeout_sec']).not.toHaveProperty('maximum')

@@ -3,7 +3,7 @@
  *
  * ingress → [tools] → access → policy → sessions → sandboxes → guest → result
  */
-import { MAXIMUM_TIMEOUT_MS, TOOL_OUTPUT_CHARACTERS } from '@holdfast/protocol'
+import { MAXIMUM_TIMEOUT_MS } from '@holdfast/protocol'
 import type { ToolResult } from '@holdfast/protocol'
 import type { Running, Started } from '../sessions/running.ts'
 import { ClippedStream } from './clipped-stream.ts'
@@ -14,11 +14,11 @@ import { absolutePath } from './tool-paths.ts'
 export interface ExecToolNeeds {
   readonly commands: Pick<Running, 'run'>
   readonly skills: Pick<SessionSkills, 'prepared'>
-  /** What isolates the session's sandbox at this moment; `null` when it has none. */
-  backendOf(session: { readonly id: string; readonly tenantId: string }): Promise<string | null>
+  /** Of each stream. */
+  readonly outputCharacters: number
 }
 
-export function execTool({ commands, skills, backendOf }: ExecToolNeeds): Tool<'exec'> {
+export function execTool({ commands, skills, outputCharacters }: ExecToolNeeds): Tool<'exec'> {
   return {
     name: 'exec',
     description:
@@ -33,19 +33,13 @@ export function execTool({ commands, skills, backendOf }: ExecToolNeeds): Tool<'
         env: input.env,
         timeoutMs: Math.min(input.timeout_sec * 1000, MAXIMUM_TIMEOUT_MS),
       }
-      return commands.run(caller, { id: session.id }, { command }, signal, async (started) => {
-        const [told, backend] = await Promise.all([attend(started, onOutput), backendOf(session)])
-        return { session_id: session.id, backend, ...told }
-      })
+      return commands.run(caller, { id: session.id }, { command }, signal, (started) => attend(started, outputCharacters, onOutput))
     },
   }
 }
 
-async function attend(
-  started: Started,
-  onOutput?: OnOutput,
-): Promise<Omit<Extract<ToolResult<'exec'>, { readonly status: string }>, 'session_id' | 'backend'>> {
-  const streams = { stdout: new ClippedStream(TOOL_OUTPUT_CHARACTERS), stderr: new ClippedStream(TOOL_OUTPUT_CHARACTERS) }
+async function attend(started: Started, outputCharacters: number, onOutput?: OnOutput): Promise<ToolResult<'exec'>> {
+  const streams = { stdout: new ClippedStream(outputCharacters), stderr: new ClippedStream(outputCharacters) }
   const end = await started.finish((chunk) => {
     streams[chunk.channel].add(chunk.bytes)
     return onOutput?.(chunk)
@@ -62,13 +56,9 @@ async function attend(
     stdout_truncated: stdout.isTruncated,
     stderr_truncated: stderr.isTruncated,
     duration_ms: end.durationMs === null ? null : Math.round(end.durationMs),
-    preview: previewOf(stdout.text, stderr.text),
     truncated: isTruncated,
     ...(isTruncated ? { truncated_by: 'characters' } : {}),
+    ...(end.cause === undefined || end.cause === null ? {} : { cause: end.cause.message }),
     ...(notice === undefined ? {} : { notice }),
   }
-}
-
-function previewOf(stdout: string, stderr: string): string {
-  return stdout !== '' && stderr !== '' ? `stdout:\n${stdout}\n\nstderr:\n${stderr}` : stdout + stderr
 }

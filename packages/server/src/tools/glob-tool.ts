@@ -25,7 +25,7 @@ export function globTool(files: Pick<SessionFiles, 'glob'>): Tool<'glob'> {
       const matches = [...firstThatFit(paths, TOOL_RESULT_BYTES, (match) => match)]
       const scan = truncated && cutBy !== 'matches' && cutBy !== undefined ? 'scan' : null
       const by = scan ?? (matches.length < paths.length ? 'bytes' : truncated ? 'matches' : null)
-      return { ok: true, matches, preview: matches.join('\n'), total, truncated: by !== null, truncated_by: by }
+      return { ok: true, matches, total, truncated: by !== null, truncated_by: by }
     },
   }
 }

@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { TOOL_OUTPUT_CHARACTERS } from '@holdfast/protocol'
 import { requestOver } from '../sessions/http-over-port.ts'
 import type { SessionPorts } from '../sessions/session-ports.ts'
 import { firstCharacters } from './clipped-text.ts'
@@ -13,7 +12,8 @@ import type { Tool } from './tool.ts'
 import { ToolFailure } from './tool-failure.ts'
 
 /** Of text, whose characters have up to four. */
-const MAX_TEXT_BYTES = TOOL_OUTPUT_CHARACTERS * 4
+const MAX_TEXT_CHARACTERS = 4_000
+const MAX_TEXT_BYTES = MAX_TEXT_CHARACTERS * 4
 const PATIENCE_MS = 10_000
 const TEXT = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|javascript|x-javascript)\b|image\/svg)/i
 
@@ -86,6 +86,6 @@ async function beginningOf(response: IncomingMessage): Promise<Pick<Answer, 'tex
     // Decision: what there is says more than that it broke off, which `truncated` says too.
   }
   const whole = new TextDecoder().decode(Buffer.concat(pieces).subarray(0, MAX_TEXT_BYTES))
-  const text = firstCharacters(whole, TOOL_OUTPUT_CHARACTERS)
+  const text = firstCharacters(whole, MAX_TEXT_CHARACTERS)
   return { text, isTruncated: !response.complete || size > MAX_TEXT_BYTES || text.length < whole.length }
 }

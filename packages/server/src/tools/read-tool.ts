@@ -8,6 +8,7 @@ import { isHoldfastError } from '@holdfast/protocol'
 import type { ToolInput, ToolResult } from '@holdfast/protocol'
 import type { FileTarget, SessionFiles } from '../sessions/session-files.ts'
 import { firstThatFit } from './clipped-text.ts'
+import { fileKind } from './file-kind.ts'
 import { bytesFromLine, linesIn } from './line-window.ts'
 import type { Tool } from './tool.ts'
 import { ToolFailure } from './tool-failure.ts'
@@ -16,6 +17,8 @@ import { absolutePath } from './tool-paths.ts'
 /** So much of a file is looked through for a line. */
 const MAX_SOUGHT_BYTES = 67_108_864
 const MAX_NAMES = 10_000
+/** Base64 makes a third more of it, and an MCP answer has at most 4 MiB. */
+const MAX_IMAGE_BYTES = 2_097_152
 
 type Input = ToolInput<'read'>
 type Result = ToolResult<'read'>
@@ -26,12 +29,13 @@ export function readTool(files: Files): Tool<'read'> {
     name: 'read',
     description:
       'Read a file in your sandbox, or list a directory. Long files come in parts: go on at next_offset. ' +
-      'For what is not text use encoding base64, and go on at next_byte_offset.',
-    async run({ target, session }, input) {
+      'Images are shown where you can see images. For what else is not text use encoding base64, and go on at next_byte_offset.',
+    async run({ target, session, showsImages }, input) {
       const path = absolutePath(session, input.path)
       try {
         return await (input.encoding === 'base64' ? readBytes : readText)(files, target, path, input)
       } catch (error) {
+        if (error instanceof NotText) return await readImage(files, target, path, error, showsImages)
         if (!isHoldfastError(error, 'file_operation_failed') || error.details['errno'] !== 'EISDIR') throw error
         return readDirectory(files, target, path, input)
       }
@@ -44,7 +48,7 @@ async function readText(files: Files, target: FileTarget, path: string, input: I
     size === 0 ? null : { offset: 0, length: Math.min(size, MAX_SOUGHT_BYTES) },
   )
   const wish = { offset: input.offset, limit: input.limit, maxBytes: input.max_bytes }
-  const bytes = content === null ? Buffer.alloc(0) : await closing(content, () => bytesFromLine(content, wish))
+  const bytes = content === null ? Buffer.alloc(0) : await closing(content, () => bytesFromLine(textOnly(content, path, entry.size), wish))
   if (bytes.length === 0 && slice !== null && slice.length < entry.size)
     throw new ToolFailure(`line ${input.offset} does not begin within the first ${MAX_SOUGHT_BYTES} bytes; use exec with sed -n`)
   const { lines, cutBy } = linesIn(bytes, wish)
@@ -66,17 +70,60 @@ async function readText(files: Files, target: FileTarget, path: string, input: I
   }
 }
 
+/** Not an error by itself: an image may be shown. */
+class NotText extends Error {
+  readonly kind: string
+  readonly size: number
+
+  constructor(path: string, kind: string, size: number) {
+    super(
+      kind === 'binary'
+        ? `${path} is not text: it has NUL bytes, and ${size} bytes in all. Look at it with a program in exec, or read its bytes with encoding base64`
+        : `${path} is an image (${kind}, ${size} bytes), not text. Read its bytes with encoding base64 if you need them`,
+    )
+    this.kind = kind
+    this.size = size
+  }
+}
+
+async function* textOnly(content: AsyncIterable<Buffer>, path: string, size: number): AsyncGenerator<Buffer, void, void> {
+  let isFirst = true
+  for await (const piece of content) {
+    const kind = isFirst ? fileKind(piece) : 'text'
+    if (kind !== 'text') throw new NotText(path, kind, size)
+    isFirst = false
+    yield piece
+  }
+}
+
+async function readImage(files: Files, target: FileTarget, path: string, found: NotText, isShown: boolean | undefined): Promise<Result> {
+  if (found.kind === 'binary' || isShown !== true) throw new ToolFailure(found.message)
+  if (found.size > MAX_IMAGE_BYTES)
+    throw new ToolFailure(
+      `${path} is an image of ${found.size} bytes, and images of up to ${MAX_IMAGE_BYTES} bytes can be shown; make a smaller copy of it with exec`,
+    )
+  const { content } = await files.read(target, path, ({ size }) => ({ offset: 0, length: Math.min(size, MAX_IMAGE_BYTES) }))
+  const bytes = content === null ? Buffer.alloc(0) : await allOf(content)
+  // It may be another file by now.
+  const kind = fileKind(bytes)
+  if (kind === 'text' || kind === 'binary') throw new ToolFailure(`${path} changed while it was read; read it again`)
+  return { ok: true, image: { mime_type: kind, data: bytes.toString('base64') }, size_bytes: bytes.length }
+}
+
+async function allOf(content: Readable): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  await closing(content, async () => {
+    for await (const piece of content as AsyncIterable<Buffer>) pieces.push(piece)
+  })
+  return Buffer.concat(pieces)
+}
+
 async function readBytes(files: Files, target: FileTarget, path: string, input: Input): Promise<Result> {
   const { byte_offset: offset, max_bytes: maxBytes } = input
   const { entry, content } = await files.read(target, path, ({ size }) =>
     offset < size ? { offset, length: Math.min(maxBytes, size - offset) } : null,
   )
-  const pieces: Buffer[] = []
-  if (content !== null)
-    await closing(content, async () => {
-      for await (const piece of content as AsyncIterable<Buffer>) pieces.push(piece)
-    })
-  const bytes = Buffer.concat(pieces)
+  const bytes = content === null ? Buffer.alloc(0) : await allOf(content)
   const hasMore = offset + bytes.length < entry.size
   return {
     ok: true,

@@ -15,7 +15,7 @@ import type { Skills } from '../skills/skills.ts'
 import type { FileTarget, SessionFiles } from '../sessions/session-files.ts'
 import type { Store } from '../store/store.ts'
 import type { Tool } from './tool.ts'
-import { ToolFailure, toldOfSkills } from './tool-failure.ts'
+import { ToolFailure, toldOfNames } from './tool-failure.ts'
 import { absolutePath } from './tool-paths.ts'
 
 const MAX_LISTED = 10_000
@@ -49,7 +49,7 @@ export function registerSkillTool({ files, skills, store, clock }: RegisterSkill
       const { tenantId } = session
       const by = { ...writer, sessionId: session.id }
       const audited = auditedSkills({ skills: skills.forTenant(tenantId), store, clock, tenantId, by })
-      const skill = await toldOfSkills(() => audited.adopt(name, packageEntries(files, target, root, entries), fields))
+      const skill = await toldOfNames(() => audited.adopt(name, packageEntries(files, target, root, entries), fields))
       return {
         ok: true,
         skill_name: skill.name,

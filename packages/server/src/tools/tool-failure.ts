@@ -37,8 +37,8 @@ export function toldFailure(error: unknown): ToldFailure {
   throw error
 }
 
-/** For work on skills, where what is not found or already there is the model's to hear. */
-export async function toldOfSkills<T>(work: () => Promise<T>): Promise<T> {
+/** For work on skills and processes: a name that is missing or taken is an error for the model. */
+export async function toldOfNames<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

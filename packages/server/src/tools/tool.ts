@@ -21,6 +21,10 @@ export const TOOL_VERBS = {
   activate: 'files',
   register_skill: 'files',
   preview: 'exec',
+  process_start: 'exec',
+  process_list: 'exec',
+  process_logs: 'exec',
+  process_stop: 'exec',
 } as const satisfies Record<ToolName, SessionVerb>
 
 /** Who the audit names for a change to skills. */
@@ -42,6 +46,8 @@ export interface ToolCall {
   previewLink(port: number): Promise<{ readonly url: string; readonly expires_at: string }>
   /** Hears what a command prints while it runs. */
   readonly onOutput?: OnOutput | undefined
+  /** Its model can look at images; without it a tool answers in text. */
+  readonly showsImages?: boolean | undefined
 }
 
 export interface Tool<N extends ToolName = ToolName> {

@@ -12,7 +12,6 @@ import type { Caller } from '../sessions/caller.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { Store } from '../store/store.ts'
-import { findSandbox } from '../store/tables/sandboxes.ts'
 import { activateTool } from './activate-tool.ts'
 import { definitionOf } from './definitions.ts'
 import { editTool } from './edit-tool.ts'
@@ -21,6 +20,7 @@ import { globTool } from './glob-tool.ts'
 import { grepTool } from './grep-tool.ts'
 import { GUIDANCE } from './guidance.ts'
 import { previewTool } from './preview-tool.ts'
+import { processTools } from './process-tools.ts'
 import { readTool } from './read-tool.ts'
 import { registerSkillTool } from './register-skill-tool.ts'
 import { createSessionSkills } from './session-skills.ts'
@@ -39,6 +39,8 @@ export interface ToolContext {
   previewLink?(port: number): Promise<{ readonly url: string; readonly expires_at: string }>
   /** Hears what a command prints while it runs. */
   readonly onOutput?: OnOutput | undefined
+  /** Its model can look at images. */
+  readonly showsImages?: boolean | undefined
 }
 
 export interface Tools {
@@ -53,17 +55,20 @@ export interface Tools {
 
 export interface ToolsNeeds extends Pick<SessionSkillsNeeds, 'views' | 'boundSkills'> {
   readonly store: Store
-  readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files' | 'ports'>
+  readonly sessions: Pick<Sessions, 'reads' | 'commands' | 'files' | 'ports' | 'processes'>
   readonly skills: Pick<Skills, 'forTenant'>
   readonly clock: () => number
+  /** Of each stream of a command. */
+  readonly outputCharacters: number
 }
 
-export function createTools({ store, sessions, skills, clock, ...showing }: ToolsNeeds): Tools {
-  const { reads, commands, files, ports } = sessions
+export function createTools({ store, sessions, skills, clock, outputCharacters, ...showing }: ToolsNeeds): Tools {
+  const { reads, commands, files, ports, processes } = sessions
   const turns = createSessionTurns()
   const sessionSkills = createSessionSkills({ files, turns, skills, ...showing })
+  const process = processTools({ processes, commands, outputCharacters })
   const tools = [
-    prepared(execTool({ commands, skills: sessionSkills, backendOf })),
+    prepared(execTool({ commands, skills: sessionSkills, outputCharacters })),
     prepared(readTool(files)),
     prepared(writeTool({ files, turns })),
     prepared(editTool({ files, turns })),
@@ -72,13 +77,12 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
     prepared(activateTool(sessionSkills)),
     prepared(registerSkillTool({ files, skills, store, clock })),
     prepared(previewTool(ports)),
+    prepared(process.start),
+    prepared(process.list),
+    prepared(process.logs),
+    prepared(process.stop),
   ]
   const definitions = tools.map(definitionOf)
-
-  async function backendOf(ref: { readonly id: string; readonly tenantId: string }): Promise<string | null> {
-    const sandboxId = (await reads.hosted(ref))?.sandboxId ?? null
-    return sandboxId === null ? null : ((await store.read((sql) => findSandbox(sql, sandboxId)))?.backend ?? null)
-  }
 
   function named(name: string): PreparedTool {
     const tool = tools.find((each) => each.name === name)
@@ -93,12 +97,12 @@ export function createTools({ store, sessions, skills, clock, ...showing }: Tool
     async check(caller, name, sessionId) {
       await reads.open(caller, TOOL_VERBS[named(name).name], sessionId)
     },
-    async call(caller, { sessionId, requireSkillWriter = nobody, previewLink = noLinks, onOutput }, name, input, signal) {
+    async call(caller, { sessionId, requireSkillWriter = nobody, previewLink = noLinks, onOutput, showsImages }, name, input, signal) {
       const tool = named(name)
       const session = await reads.open(caller, TOOL_VERBS[tool.name], sessionId)
       try {
         const target = { caller, sessionId, signal }
-        return await tool.run({ caller, session, target, signal, requireSkillWriter, previewLink, onOutput }, input)
+        return await tool.run({ caller, session, target, signal, requireSkillWriter, previewLink, onOutput, showsImages }, input)
       } catch (error) {
         return toldFailure(error)
       }

@@ -51,6 +51,7 @@ export function toolRoutes({ tools, getOrCreate, makePreview, ...needs }: ToolRo
         const sessionId = await sessionIdOf(call)
         const context = {
           sessionId,
+          showsImages: call.body.images,
           previewLink: (port: number) => makePreview(call, sessionId, { port, ttlSeconds: PREVIEW_TTL_SECONDS }),
           requireSkillWriter() {
             authorize(call.principal, 'manage-skills')
@@ -58,7 +59,11 @@ export function toolRoutes({ tools, getOrCreate, makePreview, ...needs }: ToolRo
           },
         }
         const { input = {} } = call.body
-        if (!wantsEvents(call)) return { status: 200, body: await tools.call(call.caller, context, name, input, call.signal) }
+        if (!wantsEvents(call)) {
+          const body = await tools.call(call.caller, context, name, input, call.signal)
+          // For the host, which does not hand headers to the model.
+          return { status: 200, body, headers: { 'holdfast-session': sessionId } }
+        }
         // Refused like everywhere else, as long as nothing has begun.
         await tools.check(call.caller, name, context.sessionId)
         return followedStream(call, async (stream, signal) => {
@@ -104,5 +109,9 @@ const WORDS: Readonly<Record<ToolName, { readonly summary: string; readonly resu
   grep: { summary: 'Search the lines of files for a model', result: 'GrepToolResult' },
   activate: { summary: 'Show a skill to a model', result: 'ActivateToolResult' },
   register_skill: { summary: 'Keep a directory of the workspace as a skill', result: 'RegisterSkillToolResult' },
+  process_start: { summary: 'Start a named process for a model', result: 'ProcessStartToolResult' },
+  process_list: { summary: 'List the named processes for a model', result: 'ProcessListToolResult' },
+  process_logs: { summary: 'Show what a named process printed to a model', result: 'ProcessLogsToolResult' },
+  process_stop: { summary: 'Stop a named process for a model', result: 'ProcessStopToolResult' },
   preview: { summary: 'Ask a web app inside for a page, for a model, with a link for a person', result: 'PreviewToolResult' },
 }

@@ -110,36 +110,34 @@ for (const under of subjects)
 
       test('a conversation gets its session by its key or its scope', async () => {
         const variables = { launcher_type: 'group', launcher_id: '42' }
-        const [first, second] = [
-          (await (await ask('exec', { scope: 'chat', variables, input: { command: 'echo here > a' } })).json()) as { session_id: string },
-          (await (await ask('read', { scope: 'chat', variables, input: { path: 'a' } })).json()) as { content: string },
-        ]
+        const first = await ask('exec', { scope: 'chat', variables, input: { command: 'echo here > a' } })
+        const second = (await (await ask('read', { scope: 'chat', variables, input: { path: 'a' } })).json()) as { content: string }
         expect(second.content).toBe('here')
-        const byKey = (await (await ask('exec', { session: 'work', input: { command: 'true' } })).json()) as { session_id: string }
-        expect(byKey.session_id).toBe(session)
-        expect(first.session_id).not.toBe(session)
+        const byKey = await ask('exec', { session: 'work', input: { command: 'true' } })
+        expect(byKey.headers.get('holdfast-session')).toBe(session)
+        expect(first.headers.get('holdfast-session')).toMatch(/^ses_/)
+        expect(first.headers.get('holdfast-session')).not.toBe(session)
       })
     })
 
     describe('exec', () => {
-      test('tells both streams, the exit and where it ran', async () => {
+      test('tells both streams once and the exit, and nothing that the model has no use for', async () => {
         expect(await call('exec', { command: 'echo out; echo "$WHO" >&2; pwd; exit 3', env: { WHO: 'me' }, workdir: '/tmp' })).toEqual({
-          ...{ session_id: session, backend: under.kind, status: 'completed', ok: false, exit_code: 3 },
+          ...{ status: 'completed', ok: false, exit_code: 3 },
           ...{ stdout: 'out\n/tmp\n', stderr: 'me\n', stdout_truncated: false, stderr_truncated: false },
-          ...{ duration_ms: expect.any(Number) as number, preview: 'stdout:\nout\n/tmp\n\n\nstderr:\nme\n', truncated: false },
+          ...{ duration_ms: expect.any(Number) as number, truncated: false },
         })
         expect(await call('exec', { command: 'pwd' })).toMatchObject({
           ok: true,
           exit_code: 0,
           stdout: '/workspace\n',
-          preview: '/workspace\n',
         })
       })
 
       test('of long output the beginning and the end come, each stream apart', async () => {
         const long = await call('exec', { command: 'seq 1 500000; echo short >&2' })
         const stdout = String(long['stdout'])
-        expect(stdout).toHaveLength(4_000)
+        expect(stdout).toHaveLength(30_000)
         expect(stdout).toMatch(/^1\n2\n3\n[^]*\[\.\.\. cut here: the whole has 3388895 bytes \.\.\.\][^]*499999\n500000\n$/)
         expect(long).toMatchObject({ stderr: 'short\n', stdout_truncated: true, stderr_truncated: false, truncated: true })
         expect(long['truncated_by']).toBe('characters')
@@ -148,6 +146,7 @@ for (const under of subjects)
       test('one that takes too long is ended; the session lives on', async () => {
         const late = await call('exec', { command: 'echo begun; sleep 100', timeout_sec: 2 })
         expect(late).toMatchObject({ status: 'timed_out', ok: false, stdout: 'begun\n' })
+        expect(late['cause']).toMatch(/^the command ran for its timeout of 2 s and was killed/)
         expect(await call('exec', { command: 'echo alive' })).toMatchObject({ ok: true, stdout: 'alive\n' })
       })
 
@@ -170,7 +169,36 @@ for (const under of subjects)
       })
     })
 
+    describe('processes', () => {
+      test('one is started by a name, listed, read and stopped; a wrong name is an error for the model', async () => {
+        const command = 'echo "up in $PWD"; echo warned >&2; exec sleep 1000'
+        expect(await call('process_start', { name: 'web', command, workdir: '/tmp' })).toMatchObject({
+          ...{ ok: true, name: 'web', status: 'running', exit_code: null },
+        })
+        expect(await call('process_start', { name: 'web', command })).toEqual(failed('web'))
+        expect(await call('process_list', {})).toMatchObject({
+          ok: true,
+          processes: [{ name: 'web', status: 'running' }],
+          truncated: false,
+        })
+        await expect
+          .poll(async () => call('process_logs', { name: 'web' }))
+          .toMatchObject({ ok: true, output: 'up in /tmp\nwarned\n', truncated: false, status: 'running' })
+        expect(await call('process_stop', { name: 'web' })).toEqual({ ok: true, name: 'web' })
+        expect(await call('process_logs', { name: 'web' })).toMatchObject({ status: 'cancelled', output: 'up in /tmp\nwarned\n' })
+        expect(await call('process_logs', { name: 'none' })).toEqual(failed('no process'))
+        expect(await call('process_stop', { name: 'none' })).toEqual(failed('no process'))
+      })
+    })
+
     describe('read and write', () => {
+      test('what is not text is refused with what to do instead', async () => {
+        await sh("printf 'a\\0b' > data; printf '\\211PNG\\r\\n\\032\\n\\0\\0' > plot")
+        expect(await call('read', { path: 'data' })).toEqual(failed('is not text'))
+        expect(await call('read', { path: 'plot' })).toEqual(failed('image/png, 10 bytes'))
+        expect(await call('read', { path: 'plot', encoding: 'base64' })).toMatchObject({ ok: true, length: 10 })
+      })
+
       test('text in lines, in parts', async () => {
         expect(await call('write', { path: '/workspace/notes/a.txt', content: 'één\ntwo\nthree\n' })).toEqual({
           ok: true,
@@ -281,7 +309,7 @@ for (const under of subjects)
       test('the newest come first, at any depth, without what others made', async () => {
         const matches = ['/workspace/tree/src/deep/b.py', '/workspace/tree/src/a.py', '/workspace/tree/binary.py']
         expect(await call('glob', { pattern: '*.py', path: 'tree' })).toEqual({
-          ...{ ok: true, matches, preview: matches.join('\n'), total: 3, truncated: false, truncated_by: null },
+          ...{ ok: true, matches, total: 3, truncated: false, truncated_by: null },
         })
         expect(await call('glob', { pattern: 'src/**/*.py', path: '/workspace/tree' })).toMatchObject({ total: 2 })
         expect(await call('glob', { pattern: '/workspace/tree/*.txt', path: '/workspace/tree' })).toMatchObject({
@@ -302,7 +330,7 @@ for (const under of subjects)
         await sh('mkdir -p "wide/$(printf "%0240d/%0240d/%0240d" 1 2 3)"; cd wide/*/*/*; for i in $(seq 1 90); do echo > f$i; done')
         const found = await call('glob', { pattern: 'f*', path: 'wide' })
         expect(found).toMatchObject({ total: 90, truncated: true, truncated_by: 'bytes' })
-        expect(Buffer.byteLength(String(found['preview']))).toBeLessThanOrEqual(51_200)
+        expect(Buffer.byteLength((found['matches'] as string[]).join('\n'))).toBeLessThanOrEqual(51_200)
       })
 
       test('lines come with their file and number', async () => {

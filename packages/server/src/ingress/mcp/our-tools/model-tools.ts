@@ -13,7 +13,7 @@ import type { SessionIdOf } from './conversation-session.ts'
 import { toldResult } from './tool-offer.ts'
 import type { ToolOffer, ToolVisit, ToolWatch } from './tool-offer.ts'
 
-const READERS: ReadonlySet<string> = new Set(['read', 'glob', 'grep'])
+const READERS: ReadonlySet<string> = new Set(['read', 'glob', 'grep', 'process_list', 'process_logs'])
 
 export interface ModelToolsNeeds {
   readonly tools: Tools
@@ -38,6 +38,7 @@ export function modelTools({ tools, sessionIdOf, makePreview }: ModelToolsNeeds)
         return auditedBy(visit)
       },
       onOutput,
+      showsImages: true,
     }
     return toldResult(await tools.call(visit.caller, context, name, input, signal))
   }

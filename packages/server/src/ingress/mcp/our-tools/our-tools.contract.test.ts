@@ -84,6 +84,15 @@ describe.skipIf(under.skipReason !== null)(`our tools over MCP on bubblewrap${be
       expect(await told('session_status', {})).toMatchObject({ ok: true, workspace: 'intact' })
     })
 
+    test('an image is shown as an image', async () => {
+      const client = await open(`?session=image-${era}`)
+      const data = Buffer.from('\x89PNG\r\n\x1a\n\0\0', 'latin1').toString('base64')
+      await client.call('write', { path: 'plot.png', content: data, encoding: 'base64' })
+      const { content, structured } = await client.call('read', { path: 'plot.png' })
+      expect(content).toMatchObject([{ type: 'image', mimeType: 'image/png', data }, { type: 'text' }])
+      expect(structured).toEqual({ ok: true, mime_type: 'image/png', size_bytes: 10 })
+    })
+
     test('an app that the model starts can be looked at by the model and by the person', async () => {
       const client = await open(`?session=app-${era}`)
       const told = async (input: Record<string, unknown>) => (await client.call('preview', input)).structured

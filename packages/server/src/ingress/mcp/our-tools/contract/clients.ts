@@ -9,7 +9,9 @@ import { StreamableHTTPClientTransport as LegacyHttp } from '@modelcontextprotoc
 
 export interface Told {
   readonly isError: boolean
+  /** Of the first content. */
   readonly text: string
+  readonly content: readonly { readonly type: string }[]
   readonly structured: Record<string, unknown>
 }
 
@@ -59,10 +61,11 @@ export function faceOf(client: LegacyClient | ModernClient): TestClient {
       const request = { name, arguments: input }
       const result =
         client instanceof LegacyClient ? await client.callTool(request, undefined, options) : await client.callTool(request, options)
-      const [first] = result.content as { readonly text?: string }[]
+      const content = result.content as readonly { readonly type: string; readonly text?: string }[]
       return {
         isError: result.isError === true,
-        text: first?.text ?? '',
+        text: content[0]?.text ?? '',
+        content,
         structured: (result.structuredContent ?? {}) as Record<string, unknown>,
       }
     },
