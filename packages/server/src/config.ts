@@ -73,6 +73,8 @@ export interface Config {
   readonly storeUrl: string | null
   /** Hexadecimal; `null`: the home's own. */
   readonly secretKey: string | null
+  /** Hexadecimal; from before rotations of `secretKey`. */
+  readonly previousSecretKeys: readonly string[]
   readonly sessions: {
     /** `null`: each scope's own. */
     readonly idleSeconds: number | null
@@ -187,6 +189,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
     podmanArgs: read('podman.args'),
     storeUrl: read('store.url'),
     secretKey: read('secret_key'),
+    previousSecretKeys: read('secret_keys_previous'),
     sessions: {
       idleSeconds: read('sessions.idle_seconds'),
       leaseSeconds: read('sessions.lease_seconds'),

@@ -276,6 +276,12 @@ export const SETTINGS = {
     help: 'Seals stored secrets; the same for servers on one database. Without it one is made and kept in <home>/secret.key.',
     secret: true,
   },
+  secret_keys_previous: {
+    schema: list(/[\s,]+/).pipe(z.array(z.string().regex(/^[0-9a-f]{64}$/, { error: 'must be 64 hexadecimal digits' }))),
+    fallback: [],
+    help: 'Keys from before rotations of secret_key: what they sealed still opens. Without secret_key they are read from <home>/secret.key.previous.',
+    secret: true,
+  },
   'sessions.idle_seconds': {
     schema: seconds.nullable(),
     fallback: null,

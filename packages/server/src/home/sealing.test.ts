@@ -1,10 +1,10 @@
 /** Secrets at rest. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createSealing, readOrMakeSealingKey } from './sealing.ts'
+import { createSealing, readEarlierSealingKeys, readOrMakeSealingKey } from './sealing.ts'
 
 const sealing = createSealing(randomBytes(32))
 const secret = Buffer.from('a secret')
@@ -45,4 +45,27 @@ test('the key of a home is made once, for its owner only; a damaged one is refus
 
 test('a key of another length is refused', () => {
   expect(() => createSealing(randomBytes(16))).toThrow('a sealing key has 32 bytes, not 16')
+})
+
+test('after a rotation earlier secrets open, and are sealed again with the current key only', () => {
+  const [old, current] = [randomBytes(32), randomBytes(32)]
+  const sealed = createSealing(old).seal(secret, 'whk_1')
+  const rotated = createSealing(current, [old])
+  expect(Buffer.from(rotated.open(sealed, 'whk_1')).toString()).toBe('a secret')
+  const again = rotated.reseal(sealed, 'whk_1')
+  if (again === null) throw new Error('it was not sealed again')
+  expect(Buffer.from(createSealing(current).open(again, 'whk_1')).toString()).toBe('a secret')
+  expect(rotated.reseal(again, 'whk_1')).toBeNull()
+  expect(() => createSealing(old).open(rotated.seal(secret, 'whk_1'), 'whk_1')).toThrow()
+  expect(() => rotated.open(sealed, 'whk_2')).toThrow(expect.objectContaining({ code: 'config_invalid' }))
+})
+
+test('the key of a home is rotated by moving its file: a new one is made, the earlier one is known', () => {
+  const old = readOrMakeSealingKey(home)
+  expect(readEarlierSealingKeys(home)).toEqual([])
+  renameSync(join(home, 'secret.key'), join(home, 'secret.key.previous'))
+  expect(readOrMakeSealingKey(home)).not.toEqual(old)
+  expect(readEarlierSealingKeys(home)).toEqual([old])
+  writeFileSync(join(home, 'secret.key.previous'), 'half a k')
+  expect(() => readEarlierSealingKeys(home)).toThrow(/does not hold a key/)
 })
