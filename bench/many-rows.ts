@@ -31,6 +31,7 @@ function suspendedRow(place: number): SessionRow {
     ...{ pendingReason: null, suspendReason: 'idle', closeReason: null, closeDetail: null, failure: null, cleanup: null },
     ...{ heldAt: null, heldBy: null, heldReason: null, pendingTransfer: null, wish: {}, pack: null, packKey: null, packUid: null },
     ...{ serverId: null, sandboxId: null, workspace: 'intact', workspaceOnClose: 'delete', notice: null, running: 0, executionCount: 1 },
+    ...{ credentials: [] },
     ...{ onIdle: 'suspend', idleMs: 300_000, leaseMs: null, leaseAt: null, lifetimeAt: null, retentionMs: 30 * DAY_MS },
     ...{ recordMs: 30 * DAY_MS, createdAt: now - place, activityAt: now, suspendedAt: now, closingAt: null, drainUntil: null },
     ...{ closedAt: null, deadlineAt: now + 30 * DAY_MS, deadline: 'retention', eventSeq: 0, auditSeq: 0, auditHash: '' },

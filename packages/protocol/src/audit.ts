@@ -41,6 +41,8 @@ export const AuditRecordView = z.object({
   error_code: z.string().optional(),
   before: AuditedState.optional(),
   after: AuditedState.optional(),
+  /** Names of the session's credentials that were created, replaced or removed. */
+  credentials: z.array(z.string()).optional(),
   cleanup: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   request_id: z.string().optional(),
   /** A place in another chain that this record vouches for. */

@@ -33,6 +33,10 @@ export const EVENT_TYPES = [
   'process.ended',
   'workspace.over_quota',
   'home.reset',
+  'credential.created',
+  'credential.replaced',
+  'credential.removing',
+  'credential.removed',
 ] as const
 export const EventType = z.enum(EVENT_TYPES)
 export type EventType = z.output<typeof EventType>

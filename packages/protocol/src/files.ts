@@ -2,7 +2,7 @@
  * Files on the wire: what is inside a session's sandbox, by path. Contents travel as raw bytes and have no shape here.
  */
 import { z } from 'zod'
-import { queryNumber } from './paging.ts'
+import { queryFlag, queryNumber } from './paging.ts'
 import { LinkTtlSeconds } from './previews.ts'
 
 export const MAXIMUM_PATH_BYTES = 4096
@@ -23,14 +23,6 @@ export const FilePath = z
 export const FileMode = z.string({ error: 'must be permission bits such as "0644"' }).regex(/^[0-7]{3,4}$/, {
   error: 'must be permission bits such as "0644"',
 })
-
-/** A claim in a query, from text. */
-function queryFlag(usual: boolean) {
-  return z
-    .enum(['true', 'false'], { error: 'must be true or false' })
-    .transform((text) => text === 'true')
-    .prefault(usual ? 'true' : 'false')
-}
 
 export const FileView = z.object({
   /** Absolute, inside. */

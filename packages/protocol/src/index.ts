@@ -1,6 +1,19 @@
 /** The wire, written once: what clients and the server agree on. */
 export { AuditPage, AuditQuery, AuditRecordView, AuditVerdict, VerifyAuditBody } from './audit.ts'
 export { MAXIMUM_TIMEOUT_MS } from './commands.ts'
+export {
+  CREDENTIAL_FORMS,
+  CredentialList,
+  CredentialName,
+  CredentialView,
+  MAXIMUM_CREDENTIAL_BYTES,
+  MAXIMUM_CREDENTIAL_ENV_BYTES,
+  MAXIMUM_CREDENTIALS,
+  PutCredentialBody,
+  RemoveCredentialQuery,
+  RemovedCredentialView,
+} from './credentials.ts'
+export type { CredentialForm } from './credentials.ts'
 export { ERRORS, HoldfastError, isErrorCode, isHoldfastError } from './errors.ts'
 export type { ErrorCode, ErrorSpec, Problem } from './errors.ts'
 export { SessionEventsPage, SessionEventsQuery, TenantEventsPage, TenantEventsQuery } from './event-pages.ts'
@@ -150,6 +163,7 @@ export {
   ReleaseSessionBody,
   ResetHomeBody,
   SessionRecord,
+  SuspendSessionBody,
   TransferSessionBody,
   UpdateSessionBody,
 } from './sessions.ts'

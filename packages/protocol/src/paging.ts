@@ -18,6 +18,14 @@ export function queryNumber(minimum: number, maximum: number) {
     .pipe(z.int({ error: problem }).min(minimum, { error: problem }).max(maximum, { error: problem }))
 }
 
+/** A claim in a query, from text. */
+export function queryFlag(usual: boolean) {
+  return z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .transform((text) => text === 'true')
+    .prefault(usual ? 'true' : 'false')
+}
+
 export const PageSize = queryNumber(1, MAXIMUM_PAGE_SIZE).prefault(`${DEFAULT_PAGE_SIZE}`).meta({ description: 'How many items at most.' })
 
 /** Of every list that has more than one page. */

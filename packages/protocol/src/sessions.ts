@@ -146,7 +146,25 @@ export const ResetHomeBody = z.strictObject({
   if_busy: z.enum(['fail', 'kill'], { error: 'must be "fail" or "kill"' }).default('fail'),
 })
 
-export const TransferSessionBody = z.strictObject({ owner: Subject, owner_group: Group.nullable().default(null) })
+const KeepRunning = z
+  .boolean({ error: 'must be true or false' })
+  .default(false)
+  .meta({ description: 'Do not end executions that received a credential of the session: the answer names them.' })
+
+export const SuspendSessionBody = z.strictObject({
+  keep_credentials: z
+    .boolean({ error: 'must be true or false' })
+    .default(false)
+    .meta({ description: 'Credentials of the session stay for its next sandbox.' }),
+  keep_running: KeepRunning,
+})
+
+export const TransferSessionBody = z.strictObject({
+  owner: Subject,
+  owner_group: Group.nullable().default(null),
+  keep_running: KeepRunning,
+})
+
 /** What the owner accepts, as the request names it. */
 export const AcceptTransferBody = z.strictObject(TransferSessionBody.shape)
 
@@ -255,6 +273,8 @@ export const SessionRecord = z.object({
       workspace: z.enum(['deleted', 'kept']),
     })
     .nullable(),
+  /** In the answer to a transfer with `keep_running`: executions that received a credential of the earlier owner and run on. */
+  kept_running: z.array(z.string()).optional(),
   /** The number of its last event: where to go on when older ones are gone. */
   event_seq: z.int(),
   /** Also the ETag. */

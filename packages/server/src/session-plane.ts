@@ -21,7 +21,7 @@ import type { Tenants } from './access/tenants.ts'
 import type { Config } from './config.ts'
 import type { Home } from './home/home.ts'
 import { createSandboxFiles } from './home/sandbox-files.ts'
-import { createSealing, readOrMakeSealingKey } from './home/sealing.ts'
+import { createSealing, readEarlierSealingKeys, readOrMakeSealingKey } from './home/sealing.ts'
 import type { Sealing } from './home/sealing.ts'
 import { hostRootOf, ownersPlaces } from './ingress/box/run/owners-places.ts'
 import { openMcpPlane } from './mcp-plane.ts'
@@ -62,6 +62,7 @@ import { sessionTimes } from './sessions/session-times.ts'
 import { startWebhookDispatcher } from './sessions/webhooks/dispatcher.ts'
 import { allowedAddresses } from './sessions/webhooks/public-address.ts'
 import { targetGuard } from './sessions/webhooks/target-guard.ts'
+import { resealCredentials } from './sessions/credentials/reseal.ts'
 import { sealOlderTargets } from './sessions/webhooks/webhook-target.ts'
 import { createWebhooks } from './sessions/webhooks/webhooks.ts'
 import type { Webhooks } from './sessions/webhooks/webhooks.ts'
@@ -222,8 +223,12 @@ export async function openSessionPlane({
   await skills.sweep()
 
   const secret = config.secretKey === null ? readOrMakeSealingKey(home.path) : Buffer.from(config.secretKey, 'hex')
-  const sealing = createSealing(secret)
+  const sealing = createSealing(secret, [
+    ...config.previousSecretKeys.map((key) => Buffer.from(key, 'hex')),
+    ...(config.secretKey === null ? readEarlierSealingKeys(home.path) : []),
+  ])
   await sealOlderTargets(store, sealing)
+  await resealCredentials(store, sealing, log)
   if (config.storeUrl === null)
     // What cannot be done now, because the disk is full, is tried at the next start.
     await scrubOnce(databasePathOf(home.path)).catch((error: unknown) =>

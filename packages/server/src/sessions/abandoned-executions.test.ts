@@ -48,7 +48,7 @@ const life = () =>
   createAbandonedExecutions({
     ...{ store, serverId: SERVER, log: LOG, graceMs: GRACE_MS, maxAttendants: 2 },
     executions: { running: () => undefined },
-    cancelling: { one: kill, leftOf: vi.fn(), all: vi.fn() },
+    cancelling: { one: kill, leftOf: vi.fn(), all: vi.fn(), receivers: vi.fn() },
     fleet: { get: () => undefined },
   })
 /** The kill is preceded by a look into the store, which takes its own turns. */

@@ -8,6 +8,7 @@
  */
 import { HoldfastError } from '@holdfast/protocol'
 import type { Durability, Store, Transaction } from '../store/store.ts'
+import { deleteCredentialValues } from '../store/tables/credentials.ts'
 import { insertSession, lockSession, updateSession } from '../store/tables/sessions.ts'
 import type { SessionRef, SessionRow } from '../store/tables/sessions.ts'
 import type { AuditRecord } from './audit/audit-record.ts'
@@ -16,6 +17,7 @@ import { anchorChain } from './audit/tenant-audit.ts'
 import type { Actor } from './caller.ts'
 import { appendEvent } from './events/append-event.ts'
 import type { EventListeners } from './events/event-listeners.ts'
+import { changedNames, lendable } from './lifecycle/credentials.ts'
 import { expiryOf } from './lifecycle/deadlines.ts'
 import { isClosed } from './lifecycle/state.ts'
 import type { EventDraft, Step } from './lifecycle/step.ts'
@@ -101,6 +103,7 @@ export function createChanges({ store, listeners, clock, onChanged }: ChangeNeed
       if (step.session === before) return before
       const after = await record(transaction, before, step, context, now)
       if (!(await updateSession(transaction, before, after))) throw new RaceLost()
+      if (after.credentials !== before.credentials) await deleteWithdrawn(transaction, before, after)
       await tell(transaction, before, after, step, context, now)
       return after
     }, context.durability)
@@ -135,6 +138,13 @@ export function createChanges({ store, listeners, clock, onChanged }: ChangeNeed
   }
 }
 
+/** A value is stored only while its session lends it: whichever step ends that deletes the value in the same transaction. */
+async function deleteWithdrawn(transaction: Transaction, before: SessionRow, after: SessionRow): Promise<void> {
+  const lent = new Set(lendable(after).map(({ name }) => name))
+  const names = before.credentials.map(({ name }) => name).filter((name) => !lent.has(name))
+  await deleteCredentialValues(transaction, after.id, names)
+}
+
 /** Said alike for what is not there and for what a caller may not see. */
 export function noSuchSession(): HoldfastError {
   return new HoldfastError('not_found', 'there is no such session')
@@ -148,6 +158,7 @@ function headOf({ tenantId, id, auditSeq, auditHash }: SessionRow) {
 }
 
 function auditRecord(before: SessionRow | null, after: SessionRow, { actor, action, executionId }: ChangeContext): AuditRecord {
+  const credentials = before === null ? [] : changedNames(before.credentials, after.credentials)
   return {
     action,
     actor,
@@ -160,6 +171,7 @@ function auditRecord(before: SessionRow | null, after: SessionRow, { actor, acti
     outcome: 'success',
     ...(before === null ? {} : { before: audited(before) }),
     after: audited(after),
+    ...(credentials.length === 0 ? {} : { credentials }),
     ...(after.cleanup === null ? {} : { cleanup: after.cleanup }),
   }
 }

@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isHoldfastError } from '@holdfast/protocol'
+import type { LiveSandbox } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
 import { endExecution, runningExecutions } from '../store/tables/executions.ts'
 import { closeSandboxToOthers, findSandbox, quarantineSandbox } from '../store/tables/sandboxes.ts'
@@ -16,10 +17,12 @@ import { errorText } from '../telemetry/log.ts'
 import type { Log } from '../telemetry/log.ts'
 import { SYSTEM } from './caller.ts'
 import type { Changes } from './change.ts'
+import { removeCredentialDirectory } from './credentials/credential-files.ts'
 import type { Cancelling } from './executions/cancelling.ts'
 import { KILL_GRACE_MS } from './executions/cancelling.ts'
 import type { Evict } from './eviction.ts'
 import type { Fleet } from './fleet.ts'
+import { inhabitantOf } from './habitats.ts'
 import type { Habitats } from './habitats.ts'
 import { finishClosing, isDraining } from './lifecycle/closing.ts'
 import { CLEANUP_MS } from './lifecycle/deadlines.ts'
@@ -83,6 +86,7 @@ export function createCleanUp(needs: CleanUpNeeds): CleanUp {
   async function clean(session: SessionRow, isLate: boolean): Promise<Cleanup> {
     const { sandboxId } = session
     const live = sandboxId === null ? undefined : fleet.get(sandboxId)
+    if (live !== undefined) await removeCredentials(session, live)
     const killed = await cancelling.all(session, live, { processes: true, graceMs: KILL_GRACE_MS })
     const counts = { executions: killed.executions, killed: killed.killed }
     if (await isHostedElsewhere(session)) return { ...counts, verified: false, sandbox: 'kept', workspace: 'kept' }
@@ -95,6 +99,16 @@ export function createCleanUp(needs: CleanUpNeeds): CleanUp {
       if (!isLate) throw error
       log.error('session-not-cleaned', { session: session.id, error: errorText(error) })
       return { ...counts, verified: false, sandbox: 'quarantined', workspace: 'kept' }
+    }
+  }
+
+  /** First of all, so that nothing that is being killed reads them any more. They go with the sandbox, or its user, in any case. */
+  async function removeCredentials(session: SessionRow, live: LiveSandbox): Promise<void> {
+    if (session.credentials.every(({ as }) => as !== 'file')) return
+    try {
+      await removeCredentialDirectory({ inside: await live.connected(), sessionId: session.id, inhabitant: inhabitantOf(session) })
+    } catch (error) {
+      log.warn('credential-files-not-removed', { session: session.id, error: errorText(error) })
     }
   }
 

@@ -7,12 +7,15 @@
  * left in the background; before the session is served again, or its user given to another one, that must be gone.
  */
 import { isHoldfastError } from '@holdfast/protocol'
+import type { Inside } from '../guest/inside.ts'
 import type { LiveSandbox } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
 import { sandboxesOfPack } from '../store/tables/sandboxes.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
+import { removeCredentialDirectory } from './credentials/credential-files.ts'
 import { KILL_GRACE_MS } from './executions/cancelling.ts'
 import type { Fleet, SandboxRef } from './fleet.ts'
+import { inhabitantOf } from './habitats.ts'
 import { backendKind } from './reaper.ts'
 
 /** Resolves when nothing of the session runs on this server. Whoever asks while it goes on waits for the same end. */
@@ -27,17 +30,29 @@ export interface EvictionNeeds {
 export function createEviction({ store, fleet, serverId }: EvictionNeeds): Evict {
   const underWay = new Map<string, Promise<void>>()
 
-  async function evictFrom(ref: SandboxRef, uid: number): Promise<void> {
+  async function evictFrom(ref: SandboxRef, session: SessionRow, uid: number): Promise<void> {
     const live = fleet.get(ref.id) ?? (await attached(fleet, ref))
     if (live === null) return
-    // Whoever cannot be proved dead takes the sandbox along; its neighbours get another one.
-    if (!(await isKilled(live, uid))) await fleet.destroy(ref)
+    // Processes that cannot be proved dead, or secrets that stay, take the sandbox along; its neighbours get another one.
+    if (!(await isKilled(live, uid)) || !(await hasNoCredentials(await live.connected(), session))) await fleet.destroy(ref)
   }
 
-  async function evict({ packKey, packUid }: SessionRow): Promise<void> {
+  /** Its uid may be given to another session. */
+  async function hasNoCredentials(inside: Inside, session: SessionRow): Promise<boolean> {
+    try {
+      await removeCredentialDirectory({ inside, sessionId: session.id, inhabitant: inhabitantOf(session) })
+      return true
+    } catch (error) {
+      if (isHoldfastError(error, 'file_operation_failed')) return false
+      throw error
+    }
+  }
+
+  async function evict(session: SessionRow): Promise<void> {
+    const { packKey, packUid } = session
     if (packKey === null || packUid === null) return
     const shared = await store.read((sql) => sandboxesOfPack(sql, packKey, serverId))
-    await Promise.all(shared.map(({ id, backend }) => evictFrom({ id, backend: backendKind(backend) }, packUid)))
+    await Promise.all(shared.map(({ id, backend }) => evictFrom({ id, backend: backendKind(backend) }, session, packUid)))
   }
 
   return (session) => {

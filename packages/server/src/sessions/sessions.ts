@@ -24,6 +24,10 @@ import { SYSTEM } from './caller.ts'
 import { createChanges } from './change.ts'
 import { createClaiming } from './claiming.ts'
 import { createCleanUp } from './clean-up.ts'
+import { createCredentials } from './credentials/credentials.ts'
+import type { Credentials } from './credentials/credentials.ts'
+import { createCredentialRemoval, isMarked } from './credentials/removal.ts'
+import { createWithdrawal } from './credentials/withdrawal.ts'
 import { createDenials } from './denials.ts'
 import { endSessionsOfEndedTenants } from './ended-tenants.ts'
 import type { EventListeners } from './events/event-listeners.ts'
@@ -98,6 +102,7 @@ export interface Sessions {
   readonly getOrCreate: GetOrCreate
   readonly reads: SessionReads
   readonly steering: Steering
+  readonly credentials: Credentials
   readonly commands: Running & Interaction
   readonly processes: Processes
   /** Those that run, from inside this server. */
@@ -134,7 +139,7 @@ export interface SessionsNeeds {
   readonly clock: () => number
   readonly log: Log
   readonly quotas: Quotas
-  /** For commands that are kept to be started again. */
+  /** For commands that are kept to be started again, and for credentials. */
   readonly sealing: Sealing
   readonly habitats: Habitats
   /** Which backend new sandboxes are made on. */
@@ -188,7 +193,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   })
   const executions = observedExecutions(
     createExecutions({
-      ...{ store, changes, retries, log, clock, maxRunning: needs.maxRunning, outputDirectory },
+      ...{ store, changes, retries, log, clock, maxRunning: needs.maxRunning, sealing, outputDirectory },
       onOutput: observer.outputPrinted,
       onKept: keepOutput,
     }),
@@ -230,7 +235,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     createGetting({ store, reads, changes, claiming, listeners, quotas, placement, places, packing, times, completeWish, checkWish }),
     observer,
   )
-  const steering = createSteering({ reads, changes, readiness, cancelling, checkWish })
+  const credentialRemoval = createCredentialRemoval({ store, serverId, reads, changes, readiness, executions, cancelling, log })
+  const withdrawal = createWithdrawal({ changes, removal: credentialRemoval })
+  const credentials = createCredentials({ sealing, reads, changes, readiness, withdrawal })
+  const steering = createSteering({ reads, changes, readiness, cancelling, checkWish, withdrawal })
   const abandoned = createAbandonedExecutions({
     ...{ store, serverId, executions, cancelling, fleet, log, graceMs: needs.terminalGraceMs, maxAttendants: needs.maxRunning },
   })
@@ -298,6 +306,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       evict(session).catch((error: unknown) => log.warn('session-not-evicted', { session: session.id, error: errorText(error) }))
     if (events.some(({ type }) => type === 'home.reset')) void removeOldHomes(earlier, session)
     if (session.state === 'closing') void cleanUp.run(session)
+    if (before?.credentials !== session.credentials && session.credentials.some(isMarked)) removeMarked(session)
     if (session.state === 'pending' && before?.state !== 'pending')
       provisioning.ensure(session).catch((error: unknown) => log.warn('sandbox-not-made', { session: session.id, error: errorText(error) }))
     if (events.some(({ type }) => PROCESSES_MOVE.has(type))) keeper.look(session)
@@ -313,6 +322,11 @@ export function createSessions(needs: SessionsNeeds): Sessions {
     } catch (error) {
       log.warn('old-home-not-removed', { session: session.id, error: errorText(error) })
     }
+  }
+
+  /** What fails is logged and tried again there. */
+  function removeMarked(session: SessionRow): void {
+    credentialRemoval.run(session).catch(() => undefined)
   }
 
   async function prepare(): Promise<void> {
@@ -347,6 +361,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   return {
     reads,
     steering,
+    credentials,
     kept,
     activity,
     files: sessionFiles(insides, workspaceQuota),
@@ -376,7 +391,10 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       const recovered = await recover({ store, serverId, changes, fleet, provisioning, cleanUp, reaper, lose, onUnreached, log })
       await abandoned.recover()
       await keeper.recover()
-      for (const session of await store.read((sql) => hostedSessions(sql, serverId))) workspaceQuota.follow(session)
+      for (const session of await store.read((sql) => hostedSessions(sql, serverId))) {
+        workspaceQuota.follow(session)
+        if (session.credentials.some(isMarked)) removeMarked(session)
+      }
       return recovered
     },
     async close(drainMs) {
@@ -390,6 +408,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
       await outputs.close()
       if (onStop === 'suspend') await suspendAll()
       isStopping = true
+      credentialRemoval.stop()
       retries.stop()
       workspaceQuota.stop()
       provisioning.stop()

@@ -13,15 +13,29 @@ import { findOpenSession } from '../store/tables/sessions.ts'
 import type { SessionRow } from '../store/tables/sessions.ts'
 import type { Caller, SessionVerb } from './caller.ts'
 import type { Changes, Decide } from './change.ts'
+import { allNames, receiversRun } from './credentials/withdrawal.ts'
+import type { Withdrawal } from './credentials/withdrawal.ts'
 import type { Cancelling, Killed } from './executions/cancelling.ts'
 import type { GettingNeeds } from './getting.ts'
-import { acceptTransfer, hold, refresh, rejectTransfer, relabel, requestTransfer, transfer, unhold } from './lifecycle/care.ts'
+import {
+  acceptTransfer,
+  hold,
+  refresh,
+  rejectTransfer,
+  relabel,
+  requestTransfer,
+  transfer as transferTo,
+  unhold,
+} from './lifecycle/care.ts'
 import type { Labels, NewOwner, Refresh, Transfer } from './lifecycle/care.ts'
 import { beginClosing } from './lifecycle/closing.ts'
 import { resetHome, suspend } from './lifecycle/compute.ts'
+import { lendable } from './lifecycle/credentials.ts'
 import { DRAIN_MS } from './lifecycle/due.ts'
 import { checkLive } from './lifecycle/refusals.ts'
 import { isLive } from './lifecycle/state.ts'
+import { unchanged } from './lifecycle/step.ts'
+import type { Step } from './lifecycle/step.ts'
 import type { Readiness } from './readiness.ts'
 import type { SessionReads } from './session-reads.ts'
 
@@ -32,9 +46,23 @@ export interface Release {
   readonly workspace?: SessionRow['workspaceOnClose'] | undefined
 }
 
+export interface Suspend {
+  /** Credentials of the session stay for its next sandbox. */
+  readonly keepCredentials?: boolean | undefined
+  /** Refuses instead of ending executions that received a credential. */
+  readonly keepRunning?: boolean | undefined
+}
+
+export interface Transferred {
+  readonly session: SessionRow
+  /** Executions that received a credential of the earlier owner and were kept. */
+  readonly keptRunning: readonly string[]
+}
+
 export interface Steering {
   refresh(caller: Caller, id: string, wished: Refresh): Promise<SessionRow>
-  suspend(caller: Caller, id: string): Promise<SessionRow>
+  /** First ends the executions that received a credential which does not stay. Other work that runs is in the way. */
+  suspend(caller: Caller, id: string, options?: Suspend): Promise<SessionRow>
   /** Asks for a sandbox; does not wait for it. */
   resume(caller: Caller, id: string): Promise<SessionRow>
   /** Kills what runs; the session lives on. Named processes stay unless asked for. */
@@ -52,10 +80,13 @@ export interface Steering {
   resetHome(caller: Caller, id: string, ifBusy: 'fail' | 'kill'): Promise<SessionRow>
   hold(caller: Caller, id: string, reason: string | null): Promise<SessionRow>
   unhold(caller: Caller, id: string): Promise<SessionRow>
-  /** Gives it away at once where the caller may, otherwise asks its owner: `pendingTransfer` is set then. */
-  transfer(caller: Caller, id: string, wished: Transfer): Promise<SessionRow>
+  /**
+   * Gives it away at once where the caller may, otherwise asks its owner: `pendingTransfer` is set then. Credentials do not go along; the
+   * executions that received one are ended first, unless they are to be kept.
+   */
+  transfer(caller: Caller, id: string, target: Transfer, keepRunning?: boolean): Promise<Transferred>
   /** Throws `invalid_state` unless exactly this transfer waits for consent. */
-  acceptTransfer(caller: Caller, id: string, accepted: NewOwner): Promise<SessionRow>
+  acceptTransfer(caller: Caller, id: string, accepted: NewOwner, keepRunning?: boolean): Promise<Transferred>
   /** Also takes back a request. */
   rejectTransfer(caller: Caller, id: string): Promise<SessionRow>
   relabel(caller: Caller, id: string, wished: Labels): Promise<SessionRow>
@@ -67,9 +98,13 @@ export interface SteeringNeeds {
   readonly readiness: Readiness
   readonly cancelling: Cancelling
   readonly checkWish: GettingNeeds['checkWish']
+  readonly withdrawal: Withdrawal
 }
 
-export function createSteering({ reads, changes, readiness, cancelling, checkWish }: SteeringNeeds): Steering {
+/** The owner may lend another credential while the earlier ones are removed. */
+const MAX_WITHDRAWALS = 4
+
+export function createSteering({ reads, changes, readiness, cancelling, checkWish, withdrawal }: SteeringNeeds): Steering {
   async function steer(caller: Caller, verb: SessionVerb, id: string, decide: Decide, action = `session.${verb}`): Promise<SessionRow> {
     const session = await reads.open(caller, verb, id)
     return changes.change(session, { actor: caller.actor, action }, (row, transaction, now) => {
@@ -89,9 +124,58 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
     return cancelling.all(session, live, { processes, ...(graceMs === undefined ? {} : { graceMs }) })
   }
 
+  /** What ends before the sandbox is given up. A suspension that is refused for another reason ends nothing. */
+  async function withdrawToSuspend(caller: Caller, id: string, keepRunning: boolean): Promise<void> {
+    const session = await reads.open(caller, 'suspend', id)
+    if (session.credentials.length === 0 || session.running === 0) return
+    await readiness.reach(session)
+    await withdrawal.withdraw(session, {
+      ...{ actor: caller.actor, keepRunning: false },
+      names: (row) => (row.running === 0 ? [] : lendable(row).flatMap(({ name, onSuspend }) => (onSuspend === 'keep' ? [] : [name]))),
+      async check(row, _transaction, now, receivers) {
+        if (receivers.length > 0 && keepRunning) throw receiversRun(receivers)
+        suspend({ ...row, running: row.running - receivers.length }, 'caller', now)
+      },
+    })
+  }
+
+  /** `decide` may be called before the credentials are withdrawn, to see whether it refuses, and is called again afterwards. */
+  async function give(
+    caller: Caller,
+    verb: 'transfer' | 'accept-transfer',
+    id: string,
+    keepRunning: boolean,
+    decide: (row: SessionRow, transaction: Transaction, now: number, isFirst: boolean) => Promise<Step>,
+  ): Promise<Transferred> {
+    const kept = new Set<string>()
+    for (let turn = 0; turn < MAX_WITHDRAWALS; turn += 1) {
+      let isGiven = true
+      const session = await steer(caller, verb, id, async (row, transaction, now) => {
+        const step = await decide(row, transaction, now, turn === 0)
+        // A request for consent changes no owner.
+        isGiven = step.session.owner === row.owner || row.credentials.length === 0
+        return isGiven ? step : unchanged(row)
+      })
+      if (isGiven) return { session, keptRunning: [...kept] }
+      await readiness.reach(session)
+      const receivers = await withdrawal.withdraw(session, {
+        ...{ actor: caller.actor, keepRunning, names: allNames },
+        async check(row, transaction, now) {
+          if (!caller.may(verb, row)) throw new HoldfastError('forbidden', `you may see this session, but not ${verb} it`, { verb })
+          await decide(row, transaction, now, turn === 0)
+        },
+      })
+      if (keepRunning) for (const receiver of receivers) kept.add(receiver)
+    }
+    throw new HoldfastError('version_conflict', 'credentials are lent to this session while it is given away')
+  }
+
   return {
     refresh: (caller, id, wished) => steer(caller, 'refresh', id, (row, _, now) => refresh(row, wished, now)),
-    suspend: (caller, id) => steer(caller, 'suspend', id, (row, _, now) => suspend(row, 'caller', now)),
+    async suspend(caller, id, { keepCredentials = false, keepRunning = false } = {}) {
+      if (!keepCredentials) await withdrawToSuspend(caller, id, keepRunning)
+      return steer(caller, 'suspend', id, (row, _, now) => suspend(row, 'caller', now, keepCredentials))
+    },
     async resume(caller, id) {
       const session = await reads.open(caller, 'resume', id)
       checkLive(session)
@@ -103,7 +187,7 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
       await checkWish({ ...earlier, mounts }, { tenantId, owner, isPacked: packKey !== null })
       await cancelWork(caller, id, { processes: true, graceMs: 0 })
       return steer(caller, 'suspend', id, (row, _, now) => {
-        const { session, events } = suspend(row, 'caller', now)
+        const { session, events } = suspend(row, 'caller', now, true)
         const { mounts: _earlier, ...wish } = session.wish
         return { session: { ...session, wish: mounts === undefined ? wish : { ...wish, mounts } }, events }
       })
@@ -123,13 +207,15 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
       }),
     hold: (caller, id, reason) => steer(caller, 'hold', id, (row, _, now) => hold(row, caller.actor.subject, reason, now)),
     unhold: (caller, id) => steer(caller, 'hold', id, (row, _, now) => unhold(row, now)),
-    transfer: (caller, id, wished) =>
-      steer(caller, 'transfer', id, async (row, transaction, now) => {
-        await checkKeyIsFree(transaction, row, wished.owner)
-        return caller.may('transfer-now', row) ? transfer(row, wished) : requestTransfer(row, wished, caller.actor.subject, now)
+    transfer: (caller, id, target, keepRunning = false) =>
+      give(caller, 'transfer', id, keepRunning, async (row, transaction, now, isFirst) => {
+        // The removal of credentials between the two transactions has changed the version.
+        const transfer = isFirst ? target : { ...target, expectedVersion: row.version }
+        await checkKeyIsFree(transaction, row, target.owner)
+        return caller.may('transfer-now', row) ? transferTo(row, transfer) : requestTransfer(row, transfer, caller.actor.subject, now)
       }),
-    acceptTransfer: (caller, id, accepted) =>
-      steer(caller, 'accept-transfer', id, async (row, transaction) => {
+    acceptTransfer: (caller, id, accepted, keepRunning = false) =>
+      give(caller, 'accept-transfer', id, keepRunning, async (row, transaction) => {
         await checkKeyIsFree(transaction, row, accepted.owner)
         return acceptTransfer(row, accepted)
       }),

@@ -17,6 +17,7 @@ import { hostedSessionsMigration } from './migrations/0009-hosted-sessions.ts'
 import { keptStorageMigration } from './migrations/0010-kept-storage.ts'
 import { identityMigration } from './migrations/0011-identity.ts'
 import { webhookTargetsMigration } from './migrations/0012-webhook-targets.ts'
+import { credentialsMigration } from './migrations/0013-credentials.ts'
 import { definitionsMigration } from './migrations/0014-definitions.ts'
 import { executionCausesMigration } from './migrations/0017-execution-causes.ts'
 import type { Dialect, Sql, Store, Transaction } from './store.ts'
@@ -41,6 +42,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: 'kept-storage', statements: keptStorageMigration },
   { version: 11, name: 'identity', statements: identityMigration },
   { version: 12, name: 'webhook-targets', statements: webhookTargetsMigration },
+  { version: 13, name: 'credentials', statements: credentialsMigration },
   { version: 14, name: 'definitions', statements: definitionsMigration },
   { version: 17, name: 'execution-causes', statements: executionCausesMigration },
 ]

@@ -35,6 +35,10 @@ export class RowReader {
     return value === null || (typeof value === 'number' && Number.isSafeInteger(value)) ? value : this.#refuse(column)
   }
 
+  bytes(column: string): Uint8Array {
+    return this.bytesOrNull(column) ?? this.#refuse(column)
+  }
+
   bytesOrNull(column: string): Uint8Array | null {
     const value = this.#value(column)
     return value === null || value instanceof Uint8Array ? value : this.#refuse(column)

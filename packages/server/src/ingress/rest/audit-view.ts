@@ -30,6 +30,7 @@ const StoredRecord = z.object({
   errorCode: z.string().optional(),
   before: State.optional(),
   after: State.optional(),
+  credentials: z.array(z.string()).optional(),
   cleanup: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).optional(),
   requestId: z.string().optional(),
   anchors: z.object({ chain: z.string(), seq: z.int(), hash: z.string() }).optional(),

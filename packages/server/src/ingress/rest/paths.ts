@@ -3,7 +3,7 @@
  *
  * [ingress] → access → policy → sessions → sandboxes → guest → result
  */
-import { ProcessName } from '@holdfast/protocol'
+import { CredentialName, ProcessName } from '@holdfast/protocol'
 import { z } from 'zod'
 
 /** Of whatever the server has made. Whether there is such a thing is another question. */
@@ -16,3 +16,4 @@ export const OneTenant = z.strictObject({
 })
 export const ExecutionIds = z.strictObject({ id: Id, execution: Id })
 export const ProcessNames = z.strictObject({ id: Id, name: ProcessName })
+export const CredentialNames = z.strictObject({ id: Id, name: CredentialName })

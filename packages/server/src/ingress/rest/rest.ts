@@ -23,6 +23,7 @@ import { socketRows } from '../sockets/sockets.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { boxRoutes } from './box-routes.ts'
 import type { BoxRoutesNeeds } from './box-routes.ts'
+import { credentialRoutes } from './credential-routes.ts'
 import { docsRoutes } from './docs-routes.ts'
 import { restDoor } from './door.ts'
 import type { DoorEnvironment, DoorNeeds } from './door.ts'
@@ -96,6 +97,7 @@ export function restRoutes(needs: RouteNeeds): readonly Route[] {
     ...executionRoutes({ commands, listeners, pages }),
     ...inputRoutes({ commands }),
     ...processRoutes({ processes: sessions.processes }),
+    ...credentialRoutes({ credentials: sessions.credentials }),
     ...previewRoutes({ makePreview }),
     ...toolRoutes({ tools: needs.tools, getOrCreate: (...asked) => sessions.getOrCreate(...asked), makePreview, scopes, pipelines }),
     ...socketRoutes(socketRows(sessions), sessions.reads),

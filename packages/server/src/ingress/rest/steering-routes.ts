@@ -12,10 +12,11 @@ import {
   ReleaseSessionBody,
   ResetHomeBody,
   SessionRecord,
+  SuspendSessionBody,
   TransferSessionBody,
 } from '@holdfast/protocol'
 import type { ErrorCode } from '@holdfast/protocol'
-import type { Steering } from '../../sessions/steering.ts'
+import type { Steering, Transferred } from '../../sessions/steering.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import { OneId } from './paths.ts'
 import { json, route } from './route.ts'
@@ -47,13 +48,15 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
     route({
       method: 'POST',
       path: '/v1/sessions/{id}/suspend',
-      summary: 'Give up the sandbox and keep the workspace',
+      summary: 'Give up the sandbox and keep the workspace; executions that received a credential are ended first',
       authorization: 'suspend',
       params: OneId,
+      body: SuspendSessionBody,
       answers: ANSWERS,
-      errors: [...SEEN, 'session_closed', 'session_busy', 'session_held', 'invalid_state'],
+      errors: [...SEEN, 'session_closed', 'session_busy', 'session_held', 'invalid_state', 'session_elsewhere'],
       isRepeatable: true,
-      handle: async ({ caller, params }) => shown(await steering.suspend(caller, params.id)),
+      handle: async ({ caller, params, body: { keep_credentials: keepCredentials, keep_running: keepRunning } }) =>
+        shown(await steering.suspend(caller, params.id, { keepCredentials, keepRunning })),
     }),
     route({
       method: 'POST',
@@ -150,11 +153,11 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
       body: TransferSessionBody,
       ifMatch: 'required',
       answers: { 200: ANSWERS[200], 202: json('Session', SessionRecord, 'The session, whose owner is asked: pending_transfer') },
-      errors: [...SEEN, 'session_closed', 'version_conflict', 'name_taken', 'invalid_state'],
+      errors: [...SEEN, 'session_closed', 'version_conflict', 'name_taken', 'invalid_state', 'session_elsewhere'],
       async handle({ caller, params, body, ifMatch }) {
         const wished = { owner: body.owner, ownerGroup: body.owner_group, expectedVersion: requiredVersion(ifMatch) }
-        const session = await steering.transfer(caller, params.id, wished)
-        return session.pendingTransfer === null ? shown(session) : { ...shown(session), status: 202 as const }
+        const given = await steering.transfer(caller, params.id, wished, body.keep_running)
+        return given.session.pendingTransfer === null ? shownGiven(given) : { ...shownGiven(given), status: 202 as const }
       },
     }),
     route({
@@ -165,9 +168,9 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
       params: OneId,
       body: AcceptTransferBody,
       answers: ANSWERS,
-      errors: [...SEEN, 'session_closed', 'name_taken', 'invalid_state'],
-      handle: async ({ caller, params, body: { owner, owner_group: ownerGroup } }) =>
-        shown(await steering.acceptTransfer(caller, params.id, { owner, ownerGroup })),
+      errors: [...SEEN, 'session_closed', 'version_conflict', 'name_taken', 'invalid_state', 'session_elsewhere'],
+      handle: async ({ caller, params, body: { owner, owner_group: ownerGroup, keep_running: keepRunning } }) =>
+        shownGiven(await steering.acceptTransfer(caller, params.id, { owner, ownerGroup }, keepRunning)),
     }),
     route({
       method: 'POST',
@@ -181,6 +184,11 @@ export function steeringRoutes({ steering }: { readonly steering: Steering }): r
       handle: async ({ caller, params }) => shown(await steering.rejectTransfer(caller, params.id)),
     }),
   ]
+}
+
+function shownGiven({ session, keptRunning }: Transferred) {
+  const { status, body, headers } = shown(session)
+  return { status, body: keptRunning.length === 0 ? body : { ...body, kept_running: [...keptRunning] }, headers }
 }
 
 function shown(session: SessionRow) {

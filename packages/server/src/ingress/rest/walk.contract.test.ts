@@ -7,12 +7,12 @@ import type { Answer, Laboratory } from './contract/laboratory.ts'
 import { sampleOf } from './contract/samples.ts'
 import type { Route } from './route.ts'
 
-const MISSING = { id: 'ses_0000000000000000', execution: 'exe_0000000000000000', name: 'no-such-process' }
+const MISSING = { id: 'ses_0000000000000000', execution: 'exe_0000000000000000', name: 'no_such_name' }
 
 let laboratory: Laboratory
 let routes: readonly Route[]
 const keys = { ada: '', ben: '', viewer: '', eve: '', foreignAdmin: '' }
-const there = { id: '', execution: '', name: 'walked-process' }
+const there = { id: '', execution: '', name: 'walked_name' }
 
 beforeAll(async () => {
   laboratory = await openLaboratory()
@@ -32,6 +32,7 @@ beforeAll(async () => {
   there.id = (ran.body['session'] as { id: string }).id
   there.execution = String(ran.body['execution_id'])
   await post(`/v1/sessions/${there.id}/processes`, { name: there.name, command: 'true', cwd: '/' }, { key: keys.ada })
+  await laboratory.send(`/v1/sessions/${there.id}/credentials/${there.name}`, { method: 'PUT', body: { value: 'x' }, key: keys.ada })
 })
 afterAll(() => laboratory.close())
 

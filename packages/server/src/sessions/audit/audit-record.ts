@@ -39,6 +39,8 @@ export interface AuditRecord {
   readonly errorCode?: ErrorCode
   readonly before?: AuditedState
   readonly after?: AuditedState
+  /** Names of credentials that were created, replaced or removed. */
+  readonly credentials?: readonly string[]
   /** Counts and verdicts of a clean-up. */
   readonly cleanup?: Readonly<Record<string, string | number | boolean | null>>
   readonly requestId?: string

@@ -8,11 +8,12 @@
  */
 import { isHoldfastError } from '@holdfast/protocol'
 import type { ExecutionStatus } from '@holdfast/protocol'
-import type { ExecutionKey } from '../../guest/inside.ts'
+import type { ExecutionKey, ProcessInfo } from '../../guest/inside.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { Store } from '../../store/store.ts'
 import { executionsKnown, requestCancel, runningExecutions } from '../../store/tables/executions.ts'
 import type { ExecutionRow } from '../../store/tables/executions.ts'
+import { notReceivers, runningReceivers } from '../../store/tables/execution-credentials.ts'
 import { endRestarts, keptRestarts } from '../../store/tables/process-restarts.ts'
 import type { SessionRow } from '../../store/tables/sessions.ts'
 import type { Executions } from './executions.ts'
@@ -33,6 +34,8 @@ export interface Cancelling {
   leftOf(execution: Pick<ExecutionRow, 'id'>, live: LiveSandbox, graceMs?: number): Promise<Killed>
   /** All of a session's; `processes` says whether named ones end too and are not started again, `status` what their end is called. Background trees of ended executions go as well. */
   all(session: SessionRow, live: LiveSandbox | undefined, options: CancelOptions): Promise<Killed>
+  /** Those that received one of these credentials, named processes and background trees included. */
+  receivers(session: SessionRow, live: LiveSandbox, credentials: readonly string[]): Promise<Killed>
 }
 
 export interface CancelOptions {
@@ -81,10 +84,39 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
 
   /** What ended executions of this session left running in the background. */
   async function leftovers(session: SessionRow, live: LiveSandbox): Promise<readonly ExecutionKey[]> {
-    const listed = (await (await live.connected()).processes.list()).filter(({ state }) => state === 'lingering')
+    const listed = await lingering(live)
     const tags = listed.flatMap(({ tag }) => tag ?? [])
     const own = new Set(await store.read((sql) => executionsKnown(sql, session.id, tags)))
     return listed.filter(({ tag }) => tag !== null && own.has(tag)).map(({ id }) => ({ id }))
+  }
+
+  /** The same of those that received a credential. One whose record is gone may have. */
+  async function receivedLeftovers(
+    { id: sessionId, packUid }: SessionRow,
+    live: LiveSandbox,
+    credentials: readonly string[],
+  ): Promise<readonly ExecutionKey[]> {
+    const listed = (await lingering(live)).filter(({ uid }) => packUid === null || uid === packUid)
+    const tags = listed.flatMap(({ tag }) => tag ?? [])
+    const others = new Set(await store.read((sql) => notReceivers(sql, sessionId, tags, credentials)))
+    return listed.filter(({ tag }) => tag === null || !others.has(tag)).map(({ id }) => ({ id }))
+  }
+
+  async function withLeftovers(
+    first: Killed,
+    live: LiveSandbox,
+    graceMs: number,
+    find: () => Promise<readonly ExecutionKey[]>,
+  ): Promise<Killed> {
+    try {
+      const rest = sum(await Promise.all((await find()).map((key) => kill(live, key, graceMs))))
+      if (!rest.verified) await live.destroy()
+      return { executions: first.executions, killed: first.killed + rest.killed, verified: rest.verified }
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      await live.destroy()
+      return { ...first, verified: false }
+    }
   }
 
   return {
@@ -101,18 +133,19 @@ export function createCancelling({ store, executions, clock }: CancellingNeeds):
       if (processes) await callOffRestarts(session)
       const rows = await store.read((sql) => runningExecutions(sql, session.id))
       const first = await cancel(processes ? rows : rows.filter(({ kind }) => kind === 'command'), live, graceMs, how)
-      if (live === undefined || !first.verified) return first
-      try {
-        const rest = sum(await Promise.all((await leftovers(session, live)).map((key) => kill(live, key, graceMs))))
-        if (!rest.verified) await live.destroy()
-        return { executions: first.executions, killed: first.killed + rest.killed, verified: rest.verified }
-      } catch (error) {
-        if (!isHoldfastError(error)) throw error
-        await live.destroy()
-        return { ...first, verified: false }
-      }
+      return live === undefined || !first.verified ? first : withLeftovers(first, live, graceMs, () => leftovers(session, live))
+    },
+    async receivers(session, live, credentials) {
+      const ids = await store.read((sql) => runningReceivers(sql, session.id, credentials))
+      const rows = ids.map((id) => ({ id }))
+      const first = await cancel(rows, live, KILL_GRACE_MS)
+      return first.verified ? withLeftovers(first, live, KILL_GRACE_MS, () => receivedLeftovers(session, live, credentials)) : first
     },
   }
+}
+
+async function lingering(live: LiveSandbox): Promise<readonly ProcessInfo[]> {
+  return (await (await live.connected()).processes.list()).filter(({ state }) => state === 'lingering')
 }
 
 async function kill(live: LiveSandbox, key: ExecutionKey, graceMs: number): Promise<Omit<Killed, 'executions'>> {

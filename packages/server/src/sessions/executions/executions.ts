@@ -10,6 +10,7 @@
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ExecutionCause, ExecutionStatus } from '@holdfast/protocol'
 import type { Execution } from '../../guest/inside.ts'
+import type { Sealing } from '../../home/sealing.ts'
 import { randomId } from '../../home/random-id.ts'
 import type { LiveSandbox } from '../../sandboxes/live-sandbox.ts'
 import type { Store, Transaction } from '../../store/store.ts'
@@ -32,6 +33,8 @@ import type { Log } from '../../telemetry/log.ts'
 import { SYSTEM } from '../caller.ts'
 import type { Actor } from '../caller.ts'
 import type { Changes } from '../change.ts'
+import { createLoan } from '../credentials/loan.ts'
+import type { Loan } from '../credentials/loan.ts'
 import { unchanged } from '../lifecycle/step.ts'
 import { isDraining } from '../lifecycle/closing.ts'
 import { beginWork, endWork } from '../lifecycle/work.ts'
@@ -126,6 +129,8 @@ export interface ExecutionsNeeds {
   readonly log: Log
   readonly clock: () => number
   readonly maxRunning: number
+  /** Opens the credentials of sessions. */
+  readonly sealing: Sealing
   /** Where long outputs are kept; exists. */
   readonly outputDirectory: string
   /** So many bytes more were printed. */
@@ -138,7 +143,7 @@ export interface ExecutionsNeeds {
 const MOST_RECENT_ENDS = 1_000
 
 export function createExecutions(needs: ExecutionsNeeds): Executions {
-  const { store: database, changes, retries, log, clock, maxRunning, outputDirectory } = needs
+  const { store: database, changes, retries, log, clock, maxRunning, sealing, outputDirectory } = needs
   const table = new Map<string, RunningExecution>()
   const owned = new Set<string>()
   const starting = new Map<string, Promise<unknown>>()
@@ -157,7 +162,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   }
 
   /** The row exists before the program does. */
-  async function begin(session: SessionRow, id: string, request: StartRequest): Promise<SessionRow> {
+  async function begin(session: SessionRow, id: string, request: StartRequest, loan: Loan): Promise<SessionRow> {
     const { actor, kind, name, command, expectedIncarnation } = request
     const context = { actor, action: 'execution.start', executionId: id, durability: 'process' } as const
     return changes.change(session, context, async (row, transaction, now) => {
@@ -189,6 +194,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       if (command.stdin !== undefined) await notePendingInput(transaction, id)
       const input = inputKindOf(command)
       if (input !== 'none') await noteInput(transaction, id, input)
+      await loan.record(transaction, row, id)
       await request.alongside?.(transaction)
       const data = { execution_id: id, ...(name === null ? {} : { name }) }
       return { ...work, events: [...work.events, { type: `${eventNoun(kind)}.started`, data }] }
@@ -196,9 +202,9 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
   }
 
   /** A row whose commit was kept although its answer was lost must not stay: nothing was started for it. */
-  async function recorded(session: SessionRow, id: string, request: StartRequest): Promise<SessionRow> {
+  async function recorded(session: SessionRow, id: string, request: StartRequest, loan: Loan): Promise<SessionRow> {
     try {
-      return await begin(session, id, request)
+      return await begin(session, id, request, loan)
     } catch (error) {
       if (isHoldfastError(error) && error.details['isOutcomeKnown'] === false) await storeNotStarted(session, id, request.kind)
       else owned.delete(id)
@@ -212,10 +218,14 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     id: string,
     live: LiveSandbox,
     { command, kind, inhabitant }: StartRequest,
+    loan: Loan,
   ): Promise<Execution | { readonly tag: string }> {
     try {
       const inside = await live.connected()
-      return await inside.exec(execRequest(command, id, inhabitant, privateTmpOf(begun)))
+      const lent = await loan.deliver(inside, begun.id, inhabitant)
+      // What the request itself sets goes before a credential of the same name.
+      const complete = lent === null ? command : { ...command, env: { ...lent, ...command.env } }
+      return await inside.exec(execRequest(complete, id, inhabitant, privateTmpOf(begun)))
     } catch (error) {
       // Whether it started is not known: the guest is asked by its tag, and what it does not know is lost.
       if (isContactLost(error)) return { tag: id }
@@ -388,11 +398,12 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
       owned.add(id)
       let watchdog: Watchdog | null = null
       const evidence = evidenceOf(session, live, command.timeoutMs ?? null)
+      const loan = createLoan(sealing)
       const starts = async () => {
         try {
-          const begun = await recorded(session, id, request)
+          const begun = await recorded(session, id, request, loan)
           watchdog = watchdogFor(live, command.timeoutMs ?? null)
-          return { begun, execution: await launch(begun, id, live, request) }
+          return { begun, execution: await launch(begun, id, live, request, loan) }
         } catch (error) {
           watchdog?.stop()
           throw error

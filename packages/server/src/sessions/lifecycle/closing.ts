@@ -8,6 +8,7 @@
  */
 import type { CloseReason } from '@holdfast/protocol'
 import type { Cleanup, SessionRow } from '../../store/tables/sessions.ts'
+import { withdrawn, without } from './credentials.ts'
 import { CLOSED_STATE_OF, isLive } from './state.ts'
 import { step, unchanged } from './step.ts'
 import type { Step } from './step.ts'
@@ -38,6 +39,7 @@ export function beginClosing(session: SessionRow, closing: Closing, now: number)
       drainUntil: session.running > 0 && drainUntil > now ? drainUntil : null,
       workspaceOnClose: closing.workspace ?? session.workspaceOnClose,
       failure: closing.failure ?? session.failure,
+      credentials: session.credentials.length === 0 ? session.credentials : withdrawn(session),
     },
     { type: 'session.closing', reason, data: { detail, running: session.running } },
   )
@@ -52,13 +54,10 @@ export function isDraining({ state, running, drainUntil }: SessionRow, now: numb
 export function finishClosing(session: SessionRow, cleanup: Cleanup, now: number): Step {
   if (session.state !== 'closing' || session.closeReason === null) return unchanged(session)
   const state = CLOSED_STATE_OF[session.closeReason]
-  return step(
-    session,
-    { state, closedAt: now, cleanup, running: 0, sandboxId: null, notice: null },
-    {
-      type: `session.${state}`,
-      reason: session.closeDetail ?? session.closeReason,
-      data: { ...cleanup, executions_total: session.executionCount },
-    },
-  )
+  const { credentials, events } = without(session, state, () => false)
+  return step(session, { state, closedAt: now, cleanup, running: 0, sandboxId: null, notice: null, credentials }, ...events, {
+    type: `session.${state}`,
+    reason: session.closeDetail ?? session.closeReason,
+    data: { ...cleanup, executions_total: session.executionCount },
+  })
 }

@@ -9,8 +9,9 @@
 import { HoldfastError } from '@holdfast/protocol'
 import type { SuspendReason, WorkspaceVerdict } from '@holdfast/protocol'
 import type { TcpOverrun } from '../../sandboxes/backend.ts'
-import type { SessionRow } from '../../store/tables/sessions.ts'
+import type { LentCredential, SessionRow } from '../../store/tables/sessions.ts'
 import { beginClosing, isDraining } from './closing.ts'
+import { without } from './credentials.ts'
 import { noticeOf } from './notice.ts'
 import { checkLive, checkNotHeld } from './refusals.ts'
 import { isLive } from './state.ts'
@@ -55,15 +56,23 @@ export function failToStart(
   )
 }
 
-/** Lets go of the sandbox and keeps the workspace. Running work is in the way. */
-export function suspend(session: SessionRow, reason: Exclude<SuspendReason, 'sandbox_lost' | 'tcp_limit'>, now: number): Step {
+/**
+ * Lets go of the sandbox and keeps the workspace. Running work is in the way. Credentials go with the sandbox unless they were lent to
+ * stay, the caller keeps them, or the server only stops for a while.
+ */
+export function suspend(
+  session: SessionRow,
+  reason: Exclude<SuspendReason, 'sandbox_lost' | 'tcp_limit'>,
+  now: number,
+  keepsCredentials = reason === 'server_stopped',
+): Step {
   if (session.state === 'suspended') return unchanged(session)
   checkLive(session)
   if (reason !== 'server_stopped') checkNotHeld(session)
   if (session.running > 0)
     throw new HoldfastError('session_busy', `${session.running} executions run in this session`, { running: session.running })
   if (session.state === 'pending') throw new HoldfastError('session_unavailable', 'the session is just being made ready')
-  return letGo(session, reason, now, { type: 'session.suspended', reason })
+  return letGo(session, reason, now, { type: 'session.suspended', reason }, ({ onSuspend }) => keepsCredentials || onSuspend === 'keep')
 }
 
 /** The next sandbox has an empty home. The present one shows the old home, so the session lets go of it. Running work is in the way. */
@@ -115,13 +124,22 @@ export function takeOver(session: SessionRow, serverId: string, now: number): St
   return letGo({ ...session, running: 0, serverId, pendingReason: null }, 'sandbox_lost', now, event)
 }
 
-function letGo(session: SessionRow, reason: SuspendReason, now: number, event: EventDraft): Step {
+/** Without its sandbox nothing is left of a credential that was being removed. */
+function letGo(
+  session: SessionRow,
+  reason: SuspendReason,
+  now: number,
+  event: EventDraft,
+  stays: (credential: LentCredential) => boolean = () => true,
+): Step {
+  const { credentials, events } = without(session, reason, (credential) => credential.removal === null && stays(credential))
   const change = {
     state: 'suspended',
     suspendReason: reason,
     sandboxId: null,
     suspendedAt: now,
     incarnation: session.incarnation + 1,
+    credentials,
   } as const
-  return step(session, change, event)
+  return step(session, change, ...events, event)
 }

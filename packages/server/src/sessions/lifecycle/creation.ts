@@ -49,6 +49,7 @@ export function createSession(wished: NewSession, now: number): Step {
     notice: null,
     running: 0,
     executionCount: 0,
+    credentials: [],
     onIdle: times.onIdle,
     idleMs: times.idleMs,
     leaseMs: times.leaseMs,

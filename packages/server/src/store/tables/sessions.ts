@@ -6,6 +6,7 @@
  */
 import {
   CLOSE_REASONS,
+  CREDENTIAL_FORMS,
   DEADLINES,
   HOME_KINDS,
   MOUNT_MODES,
@@ -80,6 +81,21 @@ const Cleanup = z.object({
 })
 export type Cleanup = z.output<typeof Cleanup>
 
+const LentCredential = z.object({
+  name: z.string(),
+  as: z.enum(CREDENTIAL_FORMS),
+  bytes: z.int(),
+  onSuspend: z.enum(['remove', 'keep']),
+  createdAt: z.int(),
+  replacedAt: z.int().nullable(),
+  /** Its value is gone from the store; `end`: the executions that received it are being ended, `keep`: they run on. */
+  removal: z.enum(['end', 'keep']).nullable(),
+})
+/** A credential as its session lists it. The value is in the table of credentials, sealed. */
+export type LentCredential = z.output<typeof LentCredential>
+const LentCredentials = LentCredential.array()
+const NO_CREDENTIALS: readonly LentCredential[] = []
+
 const ON_IDLE = ['suspend', 'release'] as const
 const ON_CLOSE = ['delete', 'keep'] as const
 
@@ -126,6 +142,7 @@ export interface SessionRow {
   readonly notice: string | null
   readonly running: number
   readonly executionCount: number
+  readonly credentials: readonly LentCredential[]
 
   readonly onIdle: (typeof ON_IDLE)[number]
   readonly idleMs: number
@@ -196,6 +213,7 @@ function parse(row: Row): SessionRow {
     notice: read.textOrNull('notice'),
     running: read.number('running'),
     executionCount: read.number('execution_count'),
+    credentials: read.jsonOrNull('credentials', LentCredentials) ?? NO_CREDENTIALS,
 
     onIdle: read.word('on_idle', ON_IDLE),
     idleMs: read.number('idle_ms'),

@@ -17,6 +17,7 @@ const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'> & { rea
   'POST /v1/sessions/{id}/executions/{execution}/signal': { body: { signal: 'SIGINT' } },
   'POST /v1/sessions/{id}/executions/{execution}/resize': { body: { cols: 80, rows: 24 } },
   'POST /v1/sessions/{id}/processes': { body: { name: 'another', command: 'true', cwd: '/' } },
+  'PUT /v1/sessions/{id}/credentials/{name}': { body: { value: 'sample' } },
   'POST /v1/sessions/{id}/previews': { body: { port: 3000 } },
   'GET /v1/sessions/{id}/files': { query: 'path=/etc/hostname' },
   'PUT /v1/sessions/{id}/files': { query: 'path=/tmp/holdfast-sample', body: 'bytes' },

@@ -141,7 +141,17 @@ function freshRow(tenantId: string, id: string): SessionRow {
     ...{ state: 'pending', version: 1, incarnation: 1, pendingReason: 'create', suspendReason: null, closeReason: null },
     ...{ closeDetail: null, failure: null, cleanup: null, heldAt: null, heldBy: null, heldReason: null, pendingTransfer: null, wish: {} },
     ...{ pack: null, packKey: null, packUid: null, serverId: null, sandboxId: null, workspace: 'intact', workspaceOnClose: 'delete' },
-    ...{ notice: null, running: 0, executionCount: 0, onIdle: 'suspend', idleMs: 1, leaseMs: null, leaseAt: null, lifetimeAt: null },
+    ...{
+      notice: null,
+      running: 0,
+      executionCount: 0,
+      credentials: [],
+      onIdle: 'suspend',
+      idleMs: 1,
+      leaseMs: null,
+      leaseAt: null,
+      lifetimeAt: null,
+    },
     ...{ retentionMs: 1, recordMs: 1, createdAt: NOW, activityAt: NOW, suspendedAt: null, closingAt: null, drainUntil: null },
     ...{ closedAt: null, deadlineAt: null, deadline: null, eventSeq: 0, auditSeq, auditHash },
   }
