@@ -9,6 +9,7 @@ import { addBox } from './commands/box.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addConfig } from './commands/config.ts'
 import { addCopy } from './commands/cp.ts'
+import { addCredentials } from './commands/credentials.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addEvents } from './commands/events.ts'
 import { addExec } from './commands/exec.ts'
@@ -54,6 +55,7 @@ export function createProgram(): Command {
   addMcp(program)
   program.commandsGroup('Sessions:')
   addSessions(program)
+  addCredentials(program)
   addEvents(program)
   addSandboxes(program)
   addServerFacts(program)

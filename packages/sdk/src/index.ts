@@ -36,10 +36,18 @@ export type {
 } from './mcp.ts'
 export type { Pipeline, Pipelines, PipelinesApi, PipelineSettings } from './pipelines.ts'
 export type { Preview, PreviewOptions } from './previews.ts'
+export type {
+  CredentialForm,
+  CredentialRecord,
+  Credentials,
+  PutCredentialOptions,
+  RemoveCredentialOptions,
+  RemovedCredential,
+} from './credentials.ts'
 export type { Process, Processes, ProcessOptions, ProcessRecord, RestartPolicy, RestartRules } from './processes.ts'
 export type { DefinitionFacts, Profile, Profiles, ProfilesApi, ProfileSettings } from './profiles.ts'
 export type { Backend, BackendCapabilities, ErrorKind, Health, Quotas, SandboxRecord, Scopes, ServerClock } from './server-facts.ts'
-export type { RefreshOptions, ReleaseOptions, Session, TransferOptions, UpdateOptions, VersionOptions } from './session.ts'
+export type { RefreshOptions, ReleaseOptions, Session, SuspendOptions, TransferOptions, UpdateOptions, VersionOptions } from './session.ts'
 export type { SandboxLimits, SessionRecord, SessionState, SessionView, WorkspaceVerdict } from './session-record.ts'
 export type { LimitsWish, MountWish, SandboxWish, SessionName, SessionTimes, SessionWish, WorkspaceWish } from './session-wishes.ts'
 export type { GetOrCreateOptions, SessionFilter, Sessions } from './sessions.ts'

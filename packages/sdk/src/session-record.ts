@@ -93,6 +93,8 @@ export interface SessionRecord {
     readonly sandbox: 'none' | 'destroyed' | 'kept' | 'quarantined'
     readonly workspace: 'deleted' | 'kept'
   } | null
+  /** In the answer to a transfer with `keepRunning`: executions that received a credential of the earlier owner and run on. */
+  readonly keptRunning?: readonly string[] | undefined
   /** The number of its last event. */
   readonly eventSeq: number
   /** Grows with every change. */

@@ -9,6 +9,8 @@ import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
 import { createCommands } from './commands.ts'
 import type { Commands } from './commands.ts'
+import { createCredentials } from './credentials.ts'
+import type { Credentials } from './credentials.ts'
 import { followEvents } from './events.ts'
 import type { EventOptions, SessionEvent } from './events.ts'
 import type { Killed } from './execution-record.ts'
@@ -55,9 +57,18 @@ export interface UpdateOptions extends VersionOptions {
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
+export interface SuspendOptions extends CallOptions {
+  /** Credentials of the session stay for its next sandbox. */
+  readonly keepCredentials?: boolean | undefined
+  /** Refuses with `session_busy` instead of ending executions that received a credential. */
+  readonly keepRunning?: boolean | undefined
+}
+
 export interface TransferOptions extends VersionOptions {
   readonly owner: string
   readonly ownerGroup?: string | null | undefined
+  /** Does not end executions that received a credential: `keptRunning` of the record names them. */
+  readonly keepRunning?: boolean | undefined
 }
 
 export interface Session extends AsyncDisposable {
@@ -68,6 +79,7 @@ export interface Session extends AsyncDisposable {
   readonly commands: Commands
   readonly files: Files
   readonly processes: Processes
+  readonly credentials: Credentials
   readonly pty: Terminals
   /** The calls of a model that works in it. */
   readonly tools: SessionTools
@@ -79,8 +91,8 @@ export interface Session extends AsyncDisposable {
   reload(options?: CallOptions): Promise<SessionRecord>
   /** Counts as activity, and moves the lease. */
   refresh(options?: RefreshOptions): Promise<SessionRecord>
-  /** Gives up its sandbox and keeps its workspace. */
-  suspend(options?: CallOptions): Promise<SessionRecord>
+  /** Gives up its sandbox and keeps its workspace. Executions that received a credential are ended first. */
+  suspend(options?: SuspendOptions): Promise<SessionRecord>
   /** Asks for a sandbox again; does not wait for it. */
   resume(options?: CallOptions): Promise<SessionRecord>
   /** Kills what runs; the session lives on. `processes`: named ones too. */
@@ -97,7 +109,7 @@ export interface Session extends AsyncDisposable {
   /** Gives it to somebody else, as it was when its record was read unless `ifVersion` says otherwise. */
   transfer(options: TransferOptions): Promise<SessionRecord>
   /** As its owner: accepts the transfer that `pendingTransfer` shows, by naming the new owner. */
-  acceptTransfer(options: CallOptions & { readonly owner: string; readonly ownerGroup?: string | null | undefined }): Promise<SessionRecord>
+  acceptTransfer(options: Omit<TransferOptions, 'ifVersion'>): Promise<SessionRecord>
   /** Rejects it, or takes the request back. */
   rejectTransfer(options?: CallOptions): Promise<SessionRecord>
   /** Replaces its labels or its metadata. */
@@ -144,6 +156,7 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
     commands: createCommands({ transport, session, letGo }),
     files: createFiles({ transport, sessionId: first.id, letGo }),
     processes: createProcesses({ transport, session, letGo }),
+    credentials: createCredentials(transport, first.id),
     pty: createTerminals({ transport, session, letGo }),
     tools: createSessionTools({ transport, sessionId: first.id }),
     preview: (port, options = {}) => makePreview(transport, first.id, port, options),
@@ -159,7 +172,7 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
       ),
     reload,
     refresh: ({ leaseSeconds, allowShorten, ...options } = {}) => post('refresh', options, snake({ leaseSeconds, allowShorten })),
-    suspend: (options = {}) => post('suspend', options),
+    suspend: ({ keepCredentials, keepRunning, ...options } = {}) => post('suspend', options, snake({ keepCredentials, keepRunning })),
     resume: (options = {}) => post('resume', options),
     cancelWork: ({ graceMs, processes, ...options } = {}) =>
       transport.json<Killed>({ method: 'POST', path: `${path}/cancel-work`, json: snake({ graceMs, processes }), ...callOf(options) }),
@@ -168,9 +181,10 @@ export function createSession({ transport, record: first, isReleasedOnDispose }:
     resetHome: ({ ifBusy, ...options } = {}) => post('home/reset', options, snake({ ifBusy })),
     hold: ({ reason, ...options } = {}) => post('hold', options, snake({ reason })),
     unhold: (options = {}) => post('unhold', options),
-    transfer: ({ owner, ownerGroup, ifVersion = record.version, ...options }) =>
-      post('transfer', options, snake({ owner, ownerGroup }), ifMatch(ifVersion)),
-    acceptTransfer: ({ owner, ownerGroup, ...options }) => post('transfer/accept', options, snake({ owner, ownerGroup })),
+    transfer: ({ owner, ownerGroup, keepRunning, ifVersion = record.version, ...options }) =>
+      post('transfer', options, snake({ owner, ownerGroup, keepRunning }), ifMatch(ifVersion)),
+    acceptTransfer: ({ owner, ownerGroup, keepRunning, ...options }) =>
+      post('transfer/accept', options, snake({ owner, ownerGroup, keepRunning })),
     rejectTransfer: (options = {}) => post('transfer/reject', options),
     update: ({ labels, metadata, ifVersion, ...options }) =>
       told(

@@ -32,7 +32,7 @@ export function addSessions(program: Command): void {
   addGet(sessions)
   addRefresh(sessions)
   addRelease(sessions)
-  addPlain(sessions, 'suspend', 'give up its sandbox and keep its workspace', (session) => session.suspend())
+  addSuspend(sessions)
   addPlain(sessions, 'resume', 'ask for a sandbox again', (session) => session.resume())
   addPlain(sessions, 'cancel', 'end it now and kill what runs', (session) => session.cancel())
   addPlain(sessions, 'unhold', 'let it go that an operator held', (session) => session.unhold())
@@ -268,20 +268,42 @@ Examples:
     })
 }
 
+function addSuspend(sessions: Command): void {
+  interface SuspendFlags extends Flags {
+    readonly keepCredentials?: true
+    readonly keepRunning?: true
+  }
+  onSession(
+    sessions,
+    'suspend',
+    'give up its sandbox and keep its workspace; commands that received a credential are ended first',
+    `\nExamples:\n  holdfast sessions suspend my-task\n  holdfast sessions suspend my-task --keep-credentials`,
+  )
+    .option('--keep-credentials', 'its credentials stay for its next sandbox')
+    .option('--keep-running', 'refuse instead of ending commands that received a credential')
+    .action(async (argument: string | undefined, flags: SuspendFlags) => {
+      const session = await opened(argument, flags)
+      const { keepCredentials, keepRunning } = flags
+      await printSession(await session.suspend({ keepCredentials, keepRunning }), flags)
+    })
+}
+
 function addTransfer(sessions: Command): void {
   interface TransferFlags extends Flags {
     readonly to: string
     readonly toGroup?: string
+    readonly keepRunning?: true
     readonly ifVersion?: number
   }
   onSession(sessions, 'transfer', 'give it to somebody else', `\nExample:\n  holdfast sessions transfer my-task --to bob`)
     .requiredOption('--to <subject>', 'the new owner')
     .option('--to-group <name>', 'the group that may use it too')
+    .option('--keep-running', 'do not end commands that received a credential')
     .option('--if-version <number>', 'only if it still has this version', wholeNumber(0, Number.MAX_SAFE_INTEGER))
     .action(async (argument: string | undefined, flags: TransferFlags) => {
       const session = await opened(argument, flags)
-      const { to: owner, toGroup: ownerGroup, ifVersion } = flags
-      await printSession(await session.transfer({ owner, ownerGroup, ifVersion }), flags)
+      const { to: owner, toGroup: ownerGroup, keepRunning, ifVersion } = flags
+      await printSession(await session.transfer({ owner, ownerGroup, keepRunning, ifVersion }), flags)
     })
 }
 
@@ -289,6 +311,7 @@ function addAcceptTransfer(sessions: Command): void {
   interface AcceptFlags extends Flags {
     readonly to: string
     readonly toGroup?: string
+    readonly keepRunning?: true
   }
   onSession(
     sessions,
@@ -298,9 +321,11 @@ function addAcceptTransfer(sessions: Command): void {
   )
     .requiredOption('--to <subject>', 'the new owner, as the request names it')
     .option('--to-group <name>', 'the group, as the request names it')
+    .option('--keep-running', 'do not end commands that received a credential')
     .action(async (argument: string | undefined, flags: AcceptFlags) => {
       const session = await opened(argument, flags)
-      await printSession(await session.acceptTransfer({ owner: flags.to, ownerGroup: flags.toGroup }), flags)
+      const { to: owner, toGroup: ownerGroup, keepRunning } = flags
+      await printSession(await session.acceptTransfer({ owner, ownerGroup, keepRunning }), flags)
     })
 }
 
