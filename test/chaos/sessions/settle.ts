@@ -44,6 +44,9 @@ async function underWay(life: ServerLife, awaited: Awaited): Promise<readonly st
     }
     return [
       ...inMotion.map(({ id, state }) => `the session ${id} stays ${state}`),
+      ...sessions
+        .filter(({ credentials }) => credentials.some(({ removal }) => removal !== null))
+        .map(({ id }) => `a credential of the session ${id} stays half removed`),
       ...leaving.map(({ id, state }) => `the sandbox ${id} stays ${state}`),
       ...commands.map(({ id }) => `the command ${id} stays running`),
     ]
