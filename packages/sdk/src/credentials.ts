@@ -4,6 +4,8 @@
 import type { CredentialView, RemovedCredentialView } from '@holdfast/protocol'
 import { callOf } from './call-options.ts'
 import type { CallOptions } from './call-options.ts'
+import { refuseUnknown } from './known-options.ts'
+import type { OptionNames } from './known-options.ts'
 import type { Transport } from './transport/transport.ts'
 import { camel, snake } from './wire-names.ts'
 
@@ -52,11 +54,16 @@ export interface Credentials {
   remove(name: string, options?: RemoveCredentialOptions): Promise<RemovedCredential>
 }
 
+const PUT_OPTIONS: OptionNames<PutCredentialOptions> = { as: true, onSuspend: true, signal: true, timeoutMs: true }
+const REMOVE_OPTIONS: OptionNames<RemoveCredentialOptions> = { keepRunning: true, signal: true, timeoutMs: true }
+
 export function createCredentials(transport: Transport, sessionId: string): Credentials {
   const path = `/v1/sessions/${sessionId}/credentials`
   const pathOf = (name: string) => `${path}/${encodeURIComponent(name)}`
   return {
-    async put(name, value, { as, onSuspend, ...options } = {}) {
+    async put(name, value, given = {}) {
+      refuseUnknown('credentials.put', given, PUT_OPTIONS)
+      const { as, onSuspend, ...options } = given
       const json = snake({ value, as, onSuspend })
       return camel(await transport.json<CredentialView>({ method: 'PUT', path: pathOf(name), json, ...callOf(options) }))
     },
@@ -64,7 +71,9 @@ export function createCredentials(transport: Transport, sessionId: string): Cred
       const { items } = await transport.json<{ readonly items: readonly CredentialView[] }>({ path, ...callOf(options) })
       return items.map(camel)
     },
-    async remove(name, { keepRunning, ...options } = {}) {
+    async remove(name, given = {}) {
+      refuseUnknown('credentials.remove', given, REMOVE_OPTIONS)
+      const { keepRunning, ...options } = given
       const query = snake({ keepRunning })
       return camel(await transport.json<RemovedCredentialView>({ method: 'DELETE', path: pathOf(name), query, ...callOf(options) }))
     },
