@@ -234,11 +234,14 @@ interface PageLocation {
   readonly origin: string
 }
 
+/** Present in browsers; the types of this package are those of every runtime. */
+function pageLocation(): PageLocation | undefined {
+  const scope: { readonly location?: PageLocation } = globalThis
+  return scope.location
+}
+
 /** A browser does not tell a page why it got no answer; for a page of another origin it is mostly that the server does not allow it. */
-export function foreignPage(
-  url: string,
-  location: PageLocation | undefined = (globalThis as { location?: PageLocation }).location,
-): string | undefined {
+export function foreignPage(url: string, location: PageLocation | undefined = pageLocation()): string | undefined {
   if (location === undefined || location.origin === 'null' || new URL(url).origin === location.origin) return undefined
   return `If the server runs, it does not allow pages of ${location.origin}: put that origin into its setting cors.allowed_origins.`
 }

@@ -4,8 +4,8 @@ import { loadConfig } from '../config.ts'
 
 const configOf = (environment: NodeJS.ProcessEnv) => loadConfig({}, { HOLDFAST_HOME: '/nowhere', ...environment })
 
-test('by default logs are JSON, metrics need a key and nothing is traced', () => {
-  expect(configOf({})).toMatchObject({ logLevel: 'info', logFormat: 'json', isMetricsPublic: false, otlpUrl: null })
+test('by default logs are for whoever reads them, metrics need a key and nothing is traced', () => {
+  expect(configOf({})).toMatchObject({ logLevel: 'info', logFormat: 'auto', isMetricsPublic: false, otlpUrl: null })
 })
 
 test('each can be set', () => {

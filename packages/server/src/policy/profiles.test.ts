@@ -16,7 +16,12 @@ test.each([
 ])('%s is built in with its values', (name, network, workspaceMode, cpus, mebibytes, pids, rootfs, maxSeconds, locked) => {
   expect(profiles.get(name)).toEqual({
     ...{ name, image: null, network, workspaceMode, cpus, memoryBytes: mebibytes * MEBIBYTE, pids, rootfs, workspaceBytes: null, locked },
-    ...{ user: 'user', timeoutMs: 120_000, maxTimeoutMs: maxSeconds * 1000, home: name === 'offline_readonly' ? 'ephemeral' : 'persistent' },
+    ...{
+      user: 'user',
+      timeoutMs: 120_000,
+      maxTimeoutMs: maxSeconds * 1000,
+      home: name === 'offline_readonly' ? 'ephemeral' : 'persistent',
+    },
   })
 })
 
@@ -146,7 +151,6 @@ test('one that is not there is refused with those that are', () => {
 })
 
 test('user: root brings a writable root unless the profile locks it, and can be locked itself', () => {
-  const profiles = createProfiles({ usual: null, image: null, custom: [] })
   expect(profiles.apply('default', { user: 'root' })).toMatchObject({ user: 'root', rootfs: 'writable' })
   expect(profiles.apply('default', { user: 'root', rootfs: 'read-only' })).toMatchObject({ user: 'root', rootfs: 'read-only' })
   expect(profiles.apply('offline_readonly', { user: 'root' })).toMatchObject({ user: 'root', rootfs: 'read-only' })

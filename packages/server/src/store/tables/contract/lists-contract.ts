@@ -19,7 +19,11 @@ import { findVisibleSandbox, listSandboxes } from '../visible-sandboxes.ts'
 
 const SERVER = 'srv_0000000000000000'
 /** As the third version wrote it, which knew no transfers. */
-const { pendingTransfer: _, credentials: _credentials, ...EARLIER } = sampleSession({
+const {
+  pendingTransfer: _,
+  credentials: _credentials,
+  ...EARLIER
+} = sampleSession({
   tenantId: 'tnt_earlier',
   labels: { team: 'a=b', odd: `it's "ż" 😀`, n: '' },
 })
