@@ -236,8 +236,9 @@ interface PageLocation {
 
 /** Present in browsers; the types of this package are those of every runtime. */
 function pageLocation(): PageLocation | undefined {
-  const scope: { readonly location?: PageLocation } = globalThis
-  return scope.location
+  const location: unknown = Reflect.get(globalThis, 'location')
+  const hasOrigin = typeof location === 'object' && location !== null && 'origin' in location && typeof location.origin === 'string'
+  return hasOrigin ? { origin: String(location.origin) } : undefined
 }
 
 /** A browser does not tell a page why it got no answer; for a page of another origin it is mostly that the server does not allow it. */
