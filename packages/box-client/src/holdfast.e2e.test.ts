@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { eventually } from '../../../test/servers/eventually.ts'
+import { untilHolds } from '../../../test/servers/eventually.ts'
 import { backoffMs } from './connector/backoff.ts'
 import { isSkipped, startBoxServer, TOKEN, why } from './contract/holdfast-server.ts'
 import type { BoxServerForTests } from './contract/holdfast-server.ts'
@@ -43,7 +43,7 @@ describe.skipIf(isSkipped)(`the client and a real Holdfast${why}`, () => {
       service = createBoxService({ connector, context: CONTEXT })
       await service.start()
       // `start` settles after the first attempt, and on a busy machine the server's start can take longer than that.
-      await eventually(() => service.availability()).toEqual({ available: true, reason: null })
+      await untilHolds(async () => expect(await service.availability()).toEqual({ available: true, reason: null }))
     })
     afterAll(async () => {
       await connector.client.shutdown()

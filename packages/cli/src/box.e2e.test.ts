@@ -122,9 +122,9 @@ for (const subject of subjects) {
       chmodSync(place, 0o755)
       const section = { local: { host_root: './data/box', default_workspace: '', allowed_mount_roots: ['./data/box', '/tmp'] } }
       const box = start(['--ws-control-port', '0'], { LANGBOT_BOX_CONFIG: JSON.stringify(section) }, place)
-      const path = join(place, 'data/box/default')
+      const path = join(place, 'data/box/work')
       const made = { session_id: 'shared', cmd: 'echo made > note', host_path: path }
-      expect((await box.ask('box_exec', made))['data']).toMatchObject({ exit_code: 0 })
+      expect(await box.ask('box_exec', made)).toMatchObject({ code: 0, message: 'success', data: { exit_code: 0 } })
       expect(readFileSync(join(path, 'note'), 'utf8')).toBe('made\n')
       await box.ask('box_delete_session', { session_id: 'shared' })
       rmSync(place, { recursive: true, force: true })

@@ -30,10 +30,11 @@ describe.skipIf(under.skipReason !== null)(`admin_exec: false on bubblewrap${bec
   const person = (some: Person | undefined): Person => some ?? expect.fail('not open')
   const transferBy = async (who: Person | undefined, to: NewOwner) => {
     const { version } = await server.sessions.reads.open(person(who).caller, 'read', id)
-    return server.sessions.steering.transfer(person(who).caller, id, { ...to, expectedVersion: version })
+    return (await server.sessions.steering.transfer(person(who).caller, id, { ...to, expectedVersion: version })).session
   }
   const read = (who: Person | undefined) => person(who).sh({ id }, 'cat note')
-  const accept = (who: Person | undefined, to: NewOwner) => server.sessions.steering.acceptTransfer(person(who).caller, id, to)
+  const accept = async (who: Person | undefined, to: NewOwner) =>
+    (await server.sessions.steering.acceptTransfer(person(who).caller, id, to)).session
   const eventTypes = async () =>
     (await server.events.readSession(person(alice).caller.visibility, id, 0, 100))
       .map(({ type }) => type)
@@ -87,7 +88,10 @@ describe.skipIf(under.skipReason !== null)(`admin_exec: false on bubblewrap${bec
   test('an administrator gives away its own session at once, and every session where the policy says admin_exec', async () => {
     const own = await person(admin).sh('mine', 'true')
     const { version } = await server.sessions.reads.open(person(admin).caller, 'read', own.session.id)
-    const given = await server.sessions.steering.transfer(person(admin).caller, own.session.id, { ...TO_CAROL, expectedVersion: version })
+    const { session: given } = await server.sessions.steering.transfer(person(admin).caller, own.session.id, {
+      ...TO_CAROL,
+      expectedVersion: version,
+    })
     expect(given).toMatchObject({ owner: 'carol', pendingTransfer: null })
     const root = principal('root', { role: 'platform_admin' })
     const tenant = await server.plane.tenants.get(root, root.tenantId)

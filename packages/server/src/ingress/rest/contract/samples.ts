@@ -25,6 +25,7 @@ const SAMPLES: Readonly<Record<string, Pick<Sending, 'body' | 'headers'> & { rea
   'GET /v1/sessions/{id}/files/stat': { query: 'path=/' },
   'GET /v1/sessions/{id}/files/list': { query: 'path=/' },
   'POST /v1/sessions/{id}/files/move': { body: { from: '/tmp/holdfast-sample', to: '/tmp/holdfast-sample' } },
+  'POST /v1/sessions/{id}/files/links': { body: { path: '/etc/hostname' } },
   'POST /v1/sessions/{id}/files/directories': { body: { path: '/tmp', parents: true } },
   'GET /v1/sessions/{id}/files/watch': { query: 'path=/tmp', headers: { accept: 'text/event-stream' } },
   'GET /v1/sessions/{id}/files/archive': { query: 'path=/etc/hostname' },
