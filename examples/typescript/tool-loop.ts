@@ -15,7 +15,7 @@
  *     (nobody writes for a while, and the sandbox is given up)
  *     user:  What was it?
  *     model: exec {"command":"cat answer.txt; test -e /tmp/scratch"}
- *     tool:  {"exit_code":1,"stdout":"42\n","stderr":"","notice":"This is a new sandbox: … Files in the workspace are intact; …"}
+ *     tool:  {"exit_code":1,"stdout":"42\n","stderr":"","notice":"This is a new sandbox: … Files in the workspace are intact, …"}
  *     model: It was 42. My scratch file went with the old sandbox; what is in the workspace stayed.
  */
 import { Holdfast } from '@holdfast/sdk'

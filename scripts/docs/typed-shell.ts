@@ -63,6 +63,6 @@ export function withoutChance(transcript: string): string {
   return transcript
     .replace(/\b(?<kind>[a-z]{3})_[0-9a-z]{16}\b/g, '$<kind>_…')
     .replace(/(?:\d+[a-z]+ )+ago/g, '… ago')
-    .replace(/(?<="duration_ms":|^tick |^killed +)\d+(?:\.\d+)?/gm, '…')
+    .replace(/(?<="duration_ms":|^tick |^processes killed +)\d+(?:\.\d+)?/gm, '…')
     .replace(/ +/g, ' ')
 }
