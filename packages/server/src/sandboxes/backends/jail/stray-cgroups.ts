@@ -18,7 +18,8 @@ export interface StrayCgroups {
 export function strayCgroups(serverId: string): StrayCgroups {
   const layout = findCgroups(serverId)
   const places = CONTROLLERS.map((controller) => layout[controller]).filter(isPlace)
-  const parents = [...new Set(places.map(({ parent }) => parent))]
+  const freezer = layout.freezer ?? null
+  const parents = [...new Set([...places, ...(freezer === null ? [] : [freezer])].map(({ parent }) => parent))]
   return {
     async names() {
       const found = await Promise.all(parents.map((parent) => readdir(parent).catch(() => [])))
