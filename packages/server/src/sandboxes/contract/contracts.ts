@@ -14,7 +14,7 @@ import { LIFECYCLE_PROMISES, lifecycleContract } from './lifecycle.ts'
 import type { Excuses, Subject } from './subject.ts'
 
 /** Backends that can give `user: root` under a root server. */
-const TAKES_ROOT: readonly BackendKind[] = ['bubblewrap', 'podman']
+const TAKES_ROOT: readonly BackendKind[] = ['bubblewrap']
 
 type Open = (needs: BackendNeeds, settings: BackendUnderTest['settings']) => SandboxBackend
 

@@ -14,7 +14,7 @@ import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engi
 const DAEMONS = ['/usr/bin/dockerd', '/usr/sbin/dockerd', '/usr/local/bin/dockerd', '/snap/bin/dockerd']
 
 const NO_ROOT_USER =
-  'without userns-remap root of a Docker container is root of the host, and an engine with userns-remap is not supported; choose podman or bubblewrap under a root server'
+  'without userns-remap root of a Docker container is root of the host, and an engine with userns-remap is not supported; choose bubblewrap under a root server'
 
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
 export async function dockerFacts(client: EngineClient, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {

@@ -35,7 +35,7 @@ const TRIAL_ARGUMENTS = [
   ':',
 ]
 
-export const ONE_LAYOUT = 'nsjail gives its first process uid 0, which the guest needs; choose bubblewrap or podman'
+export const ONE_LAYOUT = 'nsjail gives its first process uid 0, which the guest needs; choose bubblewrap'
 
 export async function probeNsjail(needs: BackendNeeds, settings: JailSettings, signal?: AbortSignal): Promise<JailProbe> {
   const path = findProgram('nsjail', settings.searchPath)

@@ -12,6 +12,9 @@ import { packingProblem } from '../packing-trial.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
 import { runtimeProblem } from './runtime-trial.ts'
 
+/** Why: docs/adr/0034-root-inside.md */
+const NO_ROOT_USER = 'with root inside Podman does not keep every promise of the isolation contract; choose bubblewrap under a root server'
+
 export const PodmanInfo = z.object({
   host: z.object({
     cgroupVersion: z.string().default('v1'),
@@ -62,8 +65,7 @@ export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal
         : 'boot the host with this cgroup controller enabled',
       networkProblem: null,
       packingProblem: await packingProblem(launcherPath, signal),
-      rootUserProblem:
-        isRootless || !isServerRoot() ? 'only root can give a container user ids of its own; start the server as root' : null,
+      rootUserProblem: NO_ROOT_USER,
     }),
     traits: { limitsSwap: controllers.has('memory'), ownsTmpfs: true, maxUserProcesses: await maxUserProcesses(), isRootless },
   }
