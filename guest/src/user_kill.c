@@ -88,7 +88,11 @@ static bool is_gone(struct user_kill *kill) {
   struct pid_list left = {0};
   bool is_empty = user_processes(kill->uid, &left) && left.count == 0;
   pid_list_free(&left);
-  if (!is_empty) kill->killed += (uint32_t)user_kill_round(kill->uid);
+  if (!is_empty) {
+    /* A process that the kernel has not taken away yet is found by the next round too, so rounds are not added up. */
+    uint32_t found = (uint32_t)user_kill_round(kill->uid);
+    if (found > kill->killed) kill->killed = found;
+  }
   return is_empty;
 }
 

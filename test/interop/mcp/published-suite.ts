@@ -179,8 +179,10 @@ function shareAndEnd(world: World): void {
     const environment = await first.call('get-env')
     expect(await second.call('get-env')).toBe(environment)
     // Its box has no network, which those that fetch are told.
-    const ofTheBox = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'USER', 'UV_OFFLINE', 'npm_config_offline']
-    expect(Object.keys(JSON.parse(environment) as object).toSorted()).toEqual(['GREETING', ...ofTheBox])
+    const ofTheBox = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'TMPDIR', 'USER']
+    const ofInstallers = ['PIP_BREAK_SYSTEM_PACKAGES', 'UV_OFFLINE', 'npm_config_globalconfig', 'npm_config_offline', 'npm_config_prefix']
+    const names = Object.keys(JSON.parse(environment) as object)
+    expect(names.toSorted()).toEqual(['GREETING', ...ofTheBox, ...ofInstallers].toSorted())
     expect(await running('talk')).toBe(`${(await pidsOf('everything')).join(' and ')}\n`)
     await Promise.all([first.close(), second.close()])
   })
