@@ -18,7 +18,8 @@
 struct user_kill {
   struct user_kill *next;
   uid_t uid;
-  uint32_t killed;
+  /* By supervisors; and the most that one round found beside them. */
+  uint32_t killed, strays;
   int64_t give_up_us;
   struct connection *connection;    /* NULL: nobody waits for the answer any more */
   uint32_t stream;
@@ -75,7 +76,7 @@ static void answer(const struct user_kill *kill, bool verified) {
   if (!kill->connection) return;
   struct frame_builder frame;
   frame_begin(&frame, FRAME_REPLY, kill->stream);
-  frame_u32(&frame, TAG_KILLED, kill->killed);
+  frame_u32(&frame, TAG_KILLED, kill->killed + kill->strays);
   frame_u8(&frame, TAG_VERIFIED, verified);
   frame_end(&frame);
   connection_send(kill->connection, &frame);
@@ -91,7 +92,7 @@ static bool is_gone(struct user_kill *kill) {
   if (!is_empty) {
     /* A process that the kernel has not taken away yet is found by the next round too, so rounds are not added up. */
     uint32_t found = (uint32_t)user_kill_round(kill->uid);
-    if (found > kill->killed) kill->killed = found;
+    if (found > kill->strays) kill->strays = found;
   }
   return is_empty;
 }
