@@ -304,6 +304,12 @@ describe.each(GUESTS)('$name', ({ path: binary }) => {
   })
 
   describe('output', () => {
+    test('of a program that changes between stdout and stderr with every byte is read to its end', async () => {
+      const script = 'i=0; while [ $i -lt 60000 ]; do printf o; printf e >&2; i=$((i + 1)); done'
+      const { stdout, stderr, exit } = await collect(await inside.exec({ argv: ['sh', '-c', script], cwd: '/' }))
+      expect([stdout.length, stderr.length, exit.exitCode]).toEqual([60_000, 60_000, 0])
+    })
+
     test('100 MB arrive complete and in order', async () => {
       const execution = await inside.exec({ argv: ['sh', '-c', 'yes 0123456789abcdef | head -c 100000000'], cwd: '/' })
       const hash = createHash('sha256')

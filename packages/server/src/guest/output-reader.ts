@@ -4,7 +4,8 @@
  * ingress → access → policy → sessions → sandboxes → [guest] → result
  *
  * Callbacks and no promises, because every byte of every program passes here. The window is what may be on the way or kept;
- * an ACK goes out whenever half of it was consumed: more often, and the guest is woken more often than it has work.
+ * an ACK goes out whenever half of it was consumed, or many changes between stdout and stderr: more often, and the guest is woken more
+ * often than it has work.
  * A guest that is short of memory may keep to a smaller window than the one we allow; it says so when it starts.
  */
 import { OutputQueue } from './output-queue.ts'
@@ -13,6 +14,8 @@ import { violated } from './violation.ts'
 
 /** For a guest that does not say its window: half of the smallest that any guest has. */
 const CAUTIOUS_ACKNOWLEDGE_BYTES = 32_768
+/** A guest keeps at most 4,096 runs of one channel (`JOURNAL_SEGMENTS`), and reads nothing more from the program until some are acknowledged. */
+const ACKNOWLEDGE_RUNS = 1_024
 
 const SHARING_BYTES = 8_192
 const SLAB_BYTES = 262_144
@@ -36,6 +39,9 @@ export class OutputReader {
   #receivedSeq = 0
   #consumedSeq = 0
   #acknowledgedSeq = 0
+  /** Consumed since the last ACK: how often the channel changed. */
+  #runs = 0
+  #lastChannel: OutputChannel | null = null
   #consumer: OutputConsumer | null = null
   #isPaused = false
   #isHanding = false
@@ -120,7 +126,11 @@ export class OutputReader {
     this.#isHanding = true
     if (!consumer.chunk(channel, bytes, this.#consumedSeq)) this.#isPaused = true
     this.#isHanding = false
-    if (this.#isComplete || this.#consumedSeq - this.#acknowledgedSeq < this.#acknowledgeBytes) return
+    if (channel !== this.#lastChannel) this.#runs += 1
+    this.#lastChannel = channel
+    const isDue = this.#consumedSeq - this.#acknowledgedSeq >= this.#acknowledgeBytes || this.#runs >= ACKNOWLEDGE_RUNS
+    if (this.#isComplete || !isDue) return
+    this.#runs = 0
     this.#acknowledgedSeq = this.#consumedSeq
     this.#acknowledge(this.#consumedSeq)
   }
