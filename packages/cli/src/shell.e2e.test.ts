@@ -54,7 +54,7 @@ onBubblewrap(
 
     test('~. leaves it running, and attach finds it as it was', async () => {
       const terminal = await shell('detach')
-      // A question to the terminal: its answer must not be typed into the shell of whoever comes back.
+      // A question to the terminal: its answer must not be typed into the shell of the person who comes back.
       terminal.type("word=kept; printf '\\033[6n'\r")
       await terminal.until('\u001B[6n')
       terminal.type('~?')

@@ -57,7 +57,7 @@ export const ReadFileQuery = z.strictObject({
 })
 export const CreateFileLinkBody = z.strictObject({ path: FilePath, ttl_seconds: LinkTtlSeconds })
 export const FileLinkView = z.object({
-  /** Whoever has it reads the file, without a key. */
+  /** Anyone who has it reads the file, without a key. */
   url: z.url(),
   path: z.string(),
   expires_at: z.iso.datetime(),

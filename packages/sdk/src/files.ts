@@ -69,7 +69,7 @@ export interface Files {
   link(path: string, options?: CallOptions & { readonly ttlSeconds?: number | undefined }): Promise<FileLink>
 }
 
-/** Whoever has the `url` reads the file; it ends with its time, and with the key that asked for it. */
+/** Anyone who has the `url` reads the file; it ends with its time, and with the key that asked for it. */
 export interface FileLink {
   readonly url: string
   readonly path: string

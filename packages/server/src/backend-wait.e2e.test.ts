@@ -1,4 +1,4 @@
-/** `box.enabled` and a backend that is missing at the start: Box clients are told so, and served once it is there. */
+/** `box.enabled` and a backend that is missing at the start: Box clients get that answer, and are served once it is there. */
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -93,7 +93,7 @@ export interface SessionPlane {
   readonly pipelines: TenantPipelines
   readonly skills: Skills
   readonly skillViews: SkillViews
-  /** Whether sandboxes can show this directory's files as their own, whoever owns them. */
+  /** Whether sandboxes can show this directory's files as their own, no matter who owns them. */
   mapsOwners(directory: string): Promise<boolean>
   /** What models are offered. */
   readonly tools: Tools

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { foreignPage } from './transport.ts'
 
-test('a page of another origin is told which setting allows it', () => {
+test('the error for a page of another origin names the setting that allows it', () => {
   expect(foreignPage('https://sandboxes.example/', { origin: 'https://app.example' })).toContain(
     'pages of https://app.example: put that origin into its setting cors.allowed_origins',
   )

@@ -4,7 +4,7 @@ import { loadConfig } from '../config.ts'
 
 const configOf = (environment: NodeJS.ProcessEnv) => loadConfig({}, { HOLDFAST_HOME: '/nowhere', ...environment })
 
-test('by default logs are for whoever reads them, metrics need a key and nothing is traced', () => {
+test('by default logs are text on a terminal and JSON elsewhere, metrics need a key and nothing is traced', () => {
   expect(configOf({})).toMatchObject({ logLevel: 'info', logFormat: 'auto', isMetricsPublic: false, otlpUrl: null })
 })
 

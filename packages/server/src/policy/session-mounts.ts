@@ -49,7 +49,7 @@ export interface SessionMountsNeeds {
   /** Its own programs and configuration; never shown. */
   readonly ownPaths?: readonly OwnPath[]
   readonly user: SandboxUser
-  /** Whether a directory's files can be shown as the sandbox user's, whoever owns them; absent: never. */
+  /** Whether a directory's files can be shown as the sandbox user's, no matter who owns them; absent: never. */
   readonly mapsOwners?: ((source: string) => Promise<boolean>) | undefined
   readonly log?: Pick<Log, 'info'>
   readonly defaultWorkspace: DefaultWorkspace | null

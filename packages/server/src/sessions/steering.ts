@@ -193,7 +193,7 @@ export function createSteering({ reads, changes, readiness, cancelling, checkWis
       })
     },
     async resetHome(caller, id, ifBusy) {
-      // Whoever may write files may remove them all; that the sandbox ends is part of it.
+      // A caller who may write files may remove them all; that the sandbox ends is part of it.
       if (ifBusy === 'kill') await kill(await reads.open(caller, 'files', id), { processes: true, graceMs: 0 })
       return steer(caller, 'files', id, (row, _, now) => resetHome(row, now), 'session.reset-home')
     },

@@ -1,4 +1,4 @@
-/** While the backend is missing, Box clients connect and are told so. */
+/** While the backend is missing, Box clients connect and get that answer. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

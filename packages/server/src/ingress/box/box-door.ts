@@ -127,7 +127,7 @@ async function begin(init: (data: Readonly<Record<string, unknown>>) => Promise<
   try {
     await init(data)
   } catch (error) {
-    // Whoever asks for grants does not want a server that runs everything without.
+    // A client that asks for grants does not want a server that runs everything without them.
     if (isBoxError(error, 'BoxReadinessError'))
       throw new HoldfastError('config_invalid', `box.config: ${error.message}`, {}, { cause: error })
     // Decision: the client sends its own when it comes, so a wrong one is no reason not to start.

@@ -1,5 +1,5 @@
 /**
- * The last failures of Box clients' actions, for LangBot's status page and whoever looks after the server.
+ * The last failures of Box clients' actions, for LangBot's status page and the operator.
  */
 import { isHoldfastError } from '@holdfast/protocol'
 import { BOX_SUBJECTS } from '../../access/principal.ts'

@@ -46,7 +46,7 @@ export interface HostDirectories {
 
 export interface WorkspaceDirectory {
   readonly path: string
-  /** What a client is told: the path where it may see it too. */
+  /** What a client sees: the path where it may see it too. */
   readonly shownAs: string
 }
 

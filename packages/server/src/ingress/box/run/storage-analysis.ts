@@ -38,7 +38,7 @@ export interface StorageNeeds {
 
 export interface WorkspaceFacts {
   readonly directory: string
-  /** What the client is told instead of the path. */
+  /** What the client sees instead of the path. */
   readonly shownAs: string
   readonly sessions: readonly SessionRow[]
   readonly managedProcesses: number

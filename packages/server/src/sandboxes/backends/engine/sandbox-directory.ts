@@ -27,7 +27,7 @@ export interface SandboxDirectories {
   make(name: string): Promise<string>
   /** Before a start with `user: root`: the guest has no right to what is root's on the host. */
   openToGuest(name: string, guest: number): Promise<void>
-  /** After it: whoever is root inside can then neither replace the socket nor connect to it, because its owner is nobody in there. */
+  /** After it: root inside can then neither replace the socket nor connect to it, because its owner is nobody in there. */
   closeToCommands(name: string): Promise<void>
   /** The changes of a writable root, where the bound of the session looks for them; an engine that keeps them elsewhere names no directory. */
   showLayer(name: string, upper: string | undefined): Promise<void>
