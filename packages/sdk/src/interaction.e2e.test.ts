@@ -149,10 +149,11 @@ describe.skipIf(isSkipped)(`programs that are talked to${why}`, () => {
   test('a terminal goes on byte for byte over connections that break', async () => {
     const proxy = await startCuttingProxy(running.server.url)
     const far = await running.client({ url: proxy.url }).sessions.get(session.id)
-    proxy.cutAfter(() => 2000)
+    // More than the largest message, in which a server sends what it kept while there was no connection.
+    proxy.cutAfter(() => 600_000)
     proxy.cutAll()
-    const lines = 400
-    const script = `stty -onlcr; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "línea $i"; [ $((i % 20)) = 0 ] && sleep 0.02; done`
+    const lines = 120_000
+    const script = `stty -onlcr; i=0; while [ $i -lt ${lines} ]; do i=$((i+1)); echo "línea $i"; [ $((i % 2000)) = 0 ] && sleep 0.02; done`
     let shown = ''
     const decoder = new TextDecoder()
     const terminal = await far.pty.create({ command: script, onData: (bytes) => void (shown += decoder.decode(bytes, { stream: true })) })

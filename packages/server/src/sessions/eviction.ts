@@ -7,7 +7,6 @@
  * left in the background; before the session is served again, or its user given to another one, that must be gone.
  */
 import { isHoldfastError } from '@holdfast/protocol'
-import type { Inside } from '../guest/inside.ts'
 import type { LiveSandbox } from '../sandboxes/live-sandbox.ts'
 import type { Store } from '../store/store.ts'
 import { sandboxesOfPack } from '../store/tables/sandboxes.ts'
@@ -34,16 +33,17 @@ export function createEviction({ store, fleet, serverId }: EvictionNeeds): Evict
     const live = fleet.get(ref.id) ?? (await attached(fleet, ref))
     if (live === null) return
     // Processes that cannot be proved dead, or secrets that stay, take the sandbox along; its neighbours get another one.
-    if (!(await isKilled(live, uid)) || !(await hasNoCredentials(await live.connected(), session))) await fleet.destroy(ref)
+    if (!(await isKilled(live, uid)) || !(await hasNoCredentials(live, session))) await fleet.destroy(ref)
   }
 
   /** Its uid may be given to another session. */
-  async function hasNoCredentials(inside: Inside, session: SessionRow): Promise<boolean> {
+  async function hasNoCredentials(live: LiveSandbox, session: SessionRow): Promise<boolean> {
     try {
-      await removeCredentialDirectory({ inside, sessionId: session.id, inhabitant: inhabitantOf(session) })
+      await removeCredentialDirectory({ inside: await live.connected(), sessionId: session.id, inhabitant: inhabitantOf(session) })
       return true
     } catch (error) {
-      if (isHoldfastError(error, 'file_operation_failed')) return false
+      // The second often because the last session has left it and it is being destroyed.
+      if (isHoldfastError(error, 'file_operation_failed') || isHoldfastError(error, 'guest_unreachable')) return false
       throw error
     }
   }
