@@ -137,5 +137,5 @@ onBubblewrap(
       })
     })
   },
-  withoutTerminals(),
+  { missing: withoutTerminals() },
 )

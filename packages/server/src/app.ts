@@ -57,7 +57,6 @@ import { createMetrics } from './telemetry/metrics/metrics.ts'
 import { stateSources } from './telemetry/metrics/state-sources.ts'
 import { openTracing } from './telemetry/open-tracing.ts'
 
-const DRAIN_MS = 10_000
 /** For the last words to those whose commands were ended. */
 const FAREWELL_MS = 2_000
 
@@ -74,7 +73,7 @@ export interface RunningServer {
   readonly obstacles: readonly string[]
   /** `null`: it is closed. */
   readonly box: BoxDoor | null
-  /** Takes no new work, drains up to ten seconds, lets go of the sandboxes and the home. Calling it again waits for the same end. */
+  /** Takes no new work, drains up to `sessions.drain_seconds`, lets go of the sandboxes and the home. Calling it again waits for the same end. */
   close(): Promise<void>
 }
 
@@ -192,7 +191,8 @@ async function start(
     log,
     observer,
   })
-  endings.push(() => plane.close(DRAIN_MS))
+  const drainMs = config.sessions.drainSeconds * 1000
+  endings.push(() => plane.close(drainMs))
   metrics.describe({ release: RELEASE, backend: chosen.backend.kind, store: store.dialect })
   metrics.watch(stateSources({ store, sessions: plane.sessions, mcp: plane.mcp.runs, steadyClock }))
 
@@ -292,8 +292,8 @@ async function start(
     // Who comes now is told so, and who is waited for may still look at the work and type into it: the address goes last.
     await Promise.all([sockets.close(), box?.close()])
     // Whoever does not read cannot be told of the end either, and would be waited for without one.
-    const cutting = setTimeout(() => void listener.close(), DRAIN_MS + FAREWELL_MS)
-    await plane.close(DRAIN_MS)
+    const cutting = setTimeout(() => void listener.close(), drainMs + FAREWELL_MS)
+    await plane.close(drainMs)
     clearTimeout(cutting)
     await endAll(endings)
     log.info('server-stopped')

@@ -86,6 +86,7 @@ export interface Config {
     readonly whenFull: 'suspend' | 'refuse'
     readonly maxExecutions: number
     readonly terminalGraceSeconds: number
+    readonly drainSeconds: number
     readonly onStop: 'keep' | 'suspend'
     readonly takeoverSeconds: number
   }
@@ -200,6 +201,7 @@ export function loadConfig(flags: ConfigFlags = {}, environment: NodeJS.ProcessE
       whenFull: read('sessions.when_full'),
       maxExecutions: read('sessions.max_executions'),
       terminalGraceSeconds: read('sessions.terminal_grace_seconds'),
+      drainSeconds: read('sessions.drain_seconds'),
       onStop: read('sessions.on_stop'),
       takeoverSeconds: read('sessions.takeover_seconds'),
     },

@@ -17,13 +17,17 @@ export const PATIENCE_MS = 180_000
 const subjects = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap')
 
 /** `missing`: why it cannot run here, besides the backend. */
-export function onBubblewrap(name: string, suite: (stage: () => Stage) => void, missing: string | null = null): void {
+export function onBubblewrap(
+  name: string,
+  suite: (stage: () => Stage) => void,
+  { missing = null, settings = {} }: { readonly missing?: string | null; readonly settings?: NodeJS.ProcessEnv } = {},
+): void {
   for (const subject of subjects) {
     const why = missing === null ? because(subject) : ` (skipped: ${missing})`
     describe.skipIf(subject.skipReason !== null || missing !== null)(`${name} on ${subject.kind}${why}`, { timeout: PATIENCE_MS }, () => {
       let stage: Stage | null = null
       beforeAll(async () => {
-        stage = { server: await realServer({ HOLDFAST_BACKEND: subject.kind }) }
+        stage = { server: await realServer({ HOLDFAST_BACKEND: subject.kind, ...settings }) }
       })
       afterAll(async () => {
         if (stage === null) return

@@ -324,6 +324,11 @@ export const SETTINGS = {
     fallback: 30,
     help: 'A terminal whose client disconnected without detaching waits so long for it to come back, then ends. So does an attended command after a restart.',
   },
+  'sessions.drain_seconds': {
+    schema: seconds,
+    fallback: 10,
+    help: 'A server that stops waits so long for the commands that callers wait for.',
+  },
   'sessions.on_stop': {
     schema: z.enum(['keep', 'suspend'], { error: 'must be keep or suspend' }),
     fallback: 'keep',
