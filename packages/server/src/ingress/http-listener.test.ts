@@ -48,8 +48,29 @@ test('does not end an upload that takes longer than the timeout for headers', as
   expect(await answered).toMatch(/^HTTP\/1\.1 200 [^]*2 bytes/)
 })
 
+test('keeps idle connections longer than clients and proxies do, so that none is closed while it is reused', async () => {
+  await using server = await listening()
+  const socket = await server.open('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^Keep-Alive: timeout=75\r$/im)
+})
+
+test('closes the oldest idle connection when there are too many, and no new one for them', async () => {
+  await using server = await listening({ incomplete: 2 })
+  const fresh = await server.open()
+  const idle: Socket[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const socket = await server.open('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'data')
+    idle.push(socket)
+  }
+  await isClosed(idle[0] ?? fresh)
+  expect(idle.slice(1).map(({ closed }) => closed)).toEqual([false, false])
+  fresh.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(String((await once(fresh, 'data'))[0])).toContain('200 OK')
+})
+
 test('closes the oldest connection without a complete header when there are too many', async () => {
-  await using server = await listening({ incomplete: 3 })
+  await using server = await listening({ incomplete: 2 })
   const complete = await server.open('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n')
   const idle = await server.open('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await once(idle, 'data')

@@ -23,6 +23,8 @@ type Bindings = HttpBindings | Http2Bindings
 /** How long connections may take to carry their last answer away before they are cut. */
 const FLUSH_MS = 500
 const IDLE_CHECK_MS = 10
+/** Longer than clients and proxies keep idle connections (usually up to 60 s): one that is closed while a client reuses it costs the client a request. */
+const KEEP_ALIVE_MS = 75_000
 
 export interface HttpListener {
   readonly host: string
@@ -63,7 +65,10 @@ export async function listen(
   }
   // A body may take long: the code that reads it has its own timeout. `headersTimeout` is set explicitly, because its default is the smaller
   // of itself and `requestTimeout`. A request without a Host header gets a problem document, so the parser does not refuse it.
-  const timeouts = { requestTimeout: 0, headersTimeout: headerTimeoutMs, connectionsCheckingInterval: Math.ceil(headerTimeoutMs / 2) }
+  const timeouts = {
+    ...{ requestTimeout: 0, headersTimeout: headerTimeoutMs, connectionsCheckingInterval: Math.ceil(headerTimeoutMs / 2) },
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  }
   const server = createServer({ ...timeouts, requireHostHeader: false, shouldUpgradeCallback: asksForSocket }, receive)
   boundIncompleteConnections(server, incomplete)
   // What a client expects beyond an answer is not kept from getting one.
