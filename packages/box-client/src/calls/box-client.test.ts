@@ -1,4 +1,5 @@
 /** The typed client sends what the reference says, waits as long, and recovers the class of a failure. */
+import { BoxError } from '@holdfast/protocol/box'
 import { describe, expect, test } from 'vitest'
 import { CONTEXT, RESULT, SESSION, STATUS } from '../contract/script.ts'
 import { createBoxClient } from './box-client.ts'
@@ -16,7 +17,7 @@ function stage(answer: unknown): { readonly client: BoxClient; readonly asked: A
   const asked: Asked[] = []
   const call = async (action: string, data: object, options: CallOptions) => {
     asked.push({ action, data, options })
-    return (typeof answer === 'function' ? answer(action) : answer) as Record<string, unknown>
+    return (typeof answer === 'function' ? answer(action, data) : answer) as Record<string, unknown>
   }
   return { client: createBoxClient(call, () => '0b38fe81-f029-4eb0-863c-a40af9863efa'), asked }
 }
@@ -153,7 +154,7 @@ describe('every action', () => {
 })
 
 describe('a command', () => {
-  test('goes out with all its fields, as the golden frame has them but for a skill that is none', async () => {
+  test('goes out with all its fields, as the golden frame has them', async () => {
     const { client, asked } = stage(RESULT)
     await client.exec(CONTEXT, {
       session_id: 's1',
@@ -167,7 +168,7 @@ describe('a command', () => {
         data: {
           ...{ cmd: 'echo hello; id -u; pwd', workdir: '/workspace', timeout_sec: 30, network: 'off', session_id: 's1', env: {} },
           ...{ image: 'python:3.11-slim', host_path: '/srv/boxroot/default', host_path_mode: 'rw', mount_path: '/workspace' },
-          ...{ extra_mounts: [], persistent: false, cpus: 1, memory_mb: 512, pids_limit: 128 },
+          ...{ extra_mounts: [], skill_name: null, persistent: false, cpus: 1, memory_mb: 512, pids_limit: 128 },
           ...{ read_only_rootfs: true, workspace_quota_mb: 0 },
         },
         options: { timeoutMs: 300_000, context: CONTEXT },
@@ -179,6 +180,17 @@ describe('a command', () => {
     const { client, asked } = stage(RESULT)
     for (const seconds of [1, 285, 300, 600]) await client.exec(CONTEXT, { session_id: 's1', cmd: 'true', timeout_sec: seconds })
     expect(asked.map(({ options }) => options.timeoutMs)).toEqual([300_000, 300_000, 315_000, 615_000])
+  })
+
+  test('names its era by `skill_name: null`, until a server refuses the field', async () => {
+    const newer = (_action: string, data: object) => {
+      if ('skill_name' in data) throw new BoxError('BoxValidationError', 'skill_name: Extra inputs are not permitted')
+      return RESULT
+    }
+    const { client, asked } = stage(newer)
+    for (let times = 0; times < 2; times += 1) await client.exec(CONTEXT, { session_id: 's1', cmd: 'true' })
+    expect(asked.map(({ data }) => 'skill_name' in data)).toEqual([true, false, false])
+    await expect(client.exec(CONTEXT, { session_id: 's1', cmd: 'true', skill_name: 'demo' })).rejects.toThrow('skill_name')
   })
 
   test('that no server takes is refused here, with the field', async () => {
