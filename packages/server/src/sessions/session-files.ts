@@ -8,6 +8,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { AsUser, Entry, Files, Found, GrepMatch, Limited } from '../guest/inside.ts'
+import { SKILLS_TARGET } from '../skills/skill-views.ts'
 import type { Caller } from './caller.ts'
 import { withFileErrors } from './files/file-errors.ts'
 import { innerPath } from './files/inner-path.ts'
@@ -27,6 +28,11 @@ export interface WriteOptions {
   readonly exclusive?: boolean
 }
 
+export interface ListOptions {
+  readonly depth: number
+  readonly limit: number
+}
+
 export type GlobOptions = Omit<NonNullable<Parameters<Files['glob']>[1]>, 'root' | 'uid'>
 export type GrepOptions = Omit<NonNullable<Parameters<Files['grep']>[1]>, 'root' | 'uid'>
 
@@ -44,7 +50,7 @@ export interface SessionFiles {
   write(target: FileTarget, path: string, content: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<Entry>
   remove(target: FileTarget, path: string, options: { readonly recursive: boolean }): Promise<void>
   stat(target: FileTarget, path: string, options: { readonly follow: boolean }): Promise<Entry>
-  list(target: FileTarget, path: string, options: { readonly depth: number; readonly limit: number }): Promise<Limited<Entry>>
+  list(target: FileTarget, path: string, options: ListOptions): Promise<Limited<Entry>>
   /** `root` as any path; paths of what is found are absolute. */
   glob(target: FileTarget, root: string, pattern: string, options: GlobOptions): Promise<Found<Entry>>
   grep(target: FileTarget, root: string, pattern: string, options: GrepOptions): Promise<Found<GrepMatch>>
@@ -103,7 +109,7 @@ export function sessionFiles(insides: Insides, workspaceQuota: Pick<WorkspaceQuo
       }),
     remove: (target, path, { recursive }) => during(target, ({ files, as, at }) => files.remove(at(path), { ...as, recursive })),
     stat: (target, path, { follow }) => during(target, ({ files, as, at }) => files.stat(at(path), { ...as, follow })),
-    list: (target, path, options) => during(target, ({ files, as, at }) => files.list(at(path), { ...as, ...options })),
+    list: (target, path, options) => during(target, (inner) => listed(inner, path, options)),
     glob: (target, root, pattern, options) =>
       during(target, ({ files, as, at }) => files.glob(pattern, { ...options, ...as, root: at(root) })),
     grep: (target, root, pattern, options) =>
@@ -149,6 +155,15 @@ interface Inner {
 
 function innerOf(place: Place): Inner {
   return { place, files: place.inside.files, as: place.as, at: (path) => innerPath(place, path) }
+}
+
+/** The mount point of skills is listed once there is something in it: to the session's owner a workspace without files is empty. */
+async function listed({ files, as, at }: Inner, path: string, options: ListOptions): Promise<Limited<Entry>> {
+  const found = await files.list(at(path), { ...as, ...options })
+  const items = found.items.filter((entry) => entry.path !== SKILLS_TARGET)
+  if (items.length === found.items.length) return found
+  const skills = await files.list(SKILLS_TARGET, { ...as, depth: 1, limit: 1 })
+  return skills.items.length > 0 ? found : { ...found, items }
 }
 
 async function* noted(content: AsyncIterable<Uint8Array>, { note }: Place): AsyncGenerator<Uint8Array> {

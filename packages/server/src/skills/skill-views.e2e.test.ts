@@ -54,10 +54,15 @@ for (const under of await backendsUnderTest()) {
 
     test('one that is added, changed and removed appears, changes and goes, in the same incarnation', async () => {
       const { id, incarnation } = await sh('mkdir -p /workspace/kept; ls -A /workspace/.skills')
+      const target = { caller: alice.caller, sessionId: id, signal: new AbortController().signal }
+      const listed = async () => (await server.sessions.files.list(target, '.', { depth: 1, limit: 100 })).items.map(({ path }) => path)
+      // An empty mount point is of no interest to anybody.
+      expect(await listed()).toEqual(['/workspace/kept'])
       // Lives through all of it: the sandbox is not made anew.
       const { executionId } = await alice.start('work', 'while :; do sleep 1; done')
       await store.create({ name: 'demo', instructions: 'first' })
       expect(await show(id, 'demo')).toEqual({ shown: ['demo'], missing: [] })
+      expect((await listed()).toSorted()).toEqual(['/workspace/.skills', '/workspace/kept'])
       expect(await sh('tail -n 1 /workspace/.skills/demo/SKILL.md')).toMatchObject({ said: 'first', incarnation })
       expect((await sh('cd /workspace/.skills/demo && echo mine > own && cat own')).said).toBe('mine\n')
 
