@@ -82,7 +82,8 @@ export function createTools({ store, sessions, skills, clock, outputCharacters, 
     prepared(process.logs),
     prepared(process.stop),
   ]
-  const definitions = tools.map(definitionOf)
+  // Written as JSON Schema on first use: that is a tenth of the start of a server, and many servers are never asked.
+  let definitions: readonly ToolDefinition[] | null = null
 
   function named(name: string): PreparedTool {
     const tool = tools.find((each) => each.name === name)
@@ -92,7 +93,7 @@ export function createTools({ store, sessions, skills, clock, outputCharacters, 
   }
 
   return {
-    definitions: () => definitions,
+    definitions: () => (definitions ??= tools.map(definitionOf)),
     guidance: () => GUIDANCE,
     async check(caller, name, sessionId) {
       await reads.open(caller, TOOL_VERBS[named(name).name], sessionId)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { McpServerConfig } from '@holdfast/protocol/mcp'
 import type { McpServerConfigInput } from '@holdfast/protocol/mcp'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../test/environment/backends.ts'
 import { openGround } from '../../../../../test/servers/ground.ts'
 import type { Ground } from '../../../../../test/servers/ground.ts'
 import { personOf, principal } from '../../../../../test/servers/person.ts'
@@ -29,7 +29,7 @@ const hasProgram = (program: string, ...args: readonly string[]) =>
 const HAS_VENV = hasProgram('/usr/bin/python3', '-c', 'import ensurepip')
 const HAS_NPM = hasProgram('/usr/bin/npm', '--version')
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`a project in a box of ${under.kind}${because(under)}`, () => {
     const isRich = under.kind === 'bubblewrap'
     let ground: Ground

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { McpServerView } from '@holdfast/protocol/mcp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../test/environment/backends.ts'
 import { eventually, untilHolds } from '../../../../../test/servers/eventually.ts'
 import { smallServer } from './contract/small-server.ts'
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'ingress', 'sockets', 'contract', 'server-program.ts')
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`a killed Holdfast on ${under.kind}${because(under)}`, () => {
     let home: string
     let server: ChildProcess

@@ -142,6 +142,7 @@ function tooLarge(bytes: number, limit: number): HoldfastError {
 }
 
 function unsent(cause: unknown): HoldfastError {
-  if (isHoldfastError(cause)) return cause
+  // A program that ends is sometimes met by a write before its end is reported.
+  if (isHoldfastError(cause) && cause.code !== 'execution_ended') return cause
   return new HoldfastError('mcp_server_exited', 'the MCP server takes no more requests', {}, { cause })
 }
