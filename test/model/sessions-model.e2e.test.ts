@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { quietTimers } from './model-time.ts'
 import { checkSessions } from './property.ts'
 
-const SEQUENCES = Number(process.env.HOLDFAST_MODEL_SEQUENCES ?? 50)
+const SEQUENCES = Number(process.env.HOLDFAST_MODEL_SEQUENCES ?? 25)
 const SEED = Number(process.env.HOLDFAST_MODEL_SEED ?? 20_260_101)
 
 describe('sessions', () => {

@@ -167,6 +167,16 @@ describe('an execution', () => {
     )
   const cancel = (at: number) => store.write((transaction) => executions.requestCancel(transaction, 'exe_1', at))
 
+  test('is withdrawn from its own sandbox only, and not after an end that a guest reported', async () => {
+    const withdraw = (from: string) => store.write((transaction) => executions.withdrawExecution(transaction, 'exe_1', from))
+    await execution()
+    expect([await withdraw('sbx_other'), await withdraw(BOX), await withdraw(BOX)]).toEqual([null, 'running', null])
+    await execution({ status: 'lost' })
+    expect(await withdraw(BOX)).toBe('lost')
+    await execution({ status: 'completed' })
+    expect(await withdraw(BOX)).toBeNull()
+  })
+
   test('ends once, and what comes later changes nothing', async () => {
     const { sessionId } = await execution()
     expect([await end('lost'), await end('completed'), await cancel(5)]).toEqual(['lost', null, false])

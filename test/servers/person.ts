@@ -54,12 +54,12 @@ export async function personOf(server: TestServer, who: Principal = principal('a
     where,
     script,
     attend,
-    { ask, signal = new AbortController().signal, name, expectedIncarnation, executionId, ...command } = {},
+    { ask, signal = new AbortController().signal, name, expectedIncarnation, executionId, alongside, ...command } = {},
   ) =>
     sessions.commands.run(
       caller,
       targetOf(where, ask),
-      { command: { argv: ['/bin/sh', '-c', script], ...command }, name, expectedIncarnation, executionId },
+      { command: { argv: ['/bin/sh', '-c', script], ...command }, name, expectedIncarnation, executionId, alongside },
       signal,
       attend,
     )

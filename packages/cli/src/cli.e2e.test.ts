@@ -6,12 +6,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../test/environment/backends.ts'
 import { PROGRAM } from '../../../test/environment/holdfast-program.ts'
 
 const OF_THE_PACKAGE = join(import.meta.dirname, '../bin/holdfast.mjs')
-const COVERED = ['bubblewrap', 'docker']
-const subjects = (await backendsUnderTest()).filter(({ kind }) => COVERED.includes(kind))
+const subjects = await backendsAbovePort()
 
 for (const subject of subjects) {
   let home: string
@@ -25,7 +24,7 @@ for (const subject of subjects) {
   }
   const settings = () => ({ ...environment, HOLDFAST_HOME: home })
   const holdfast = (args: readonly string[], input = '') =>
-    spawnSync(process.execPath, [PROGRAM, ...args], { env: settings(), input, timeout: 30_000 })
+    spawnSync(process.execPath, [PROGRAM, ...args], { env: settings(), input, timeout: 600_000 })
   const run = (...args: readonly string[]) => holdfast(['sandbox', 'run', ...args])
   /** Its command has begun. */
   async function runningInSandbox() {

@@ -45,8 +45,23 @@ onBubblewrap('comfort', (stage) => {
     const id = started.stdout.trim()
     await expect.poll(async () => (await holdfast('logs', 'demo', id)).stderr).toBe('six\n')
     expect(await holdfast('logs', '--tail', '3', 'demo', id)).toMatchObject({ code: 0, stdout: '4\n5\n', stderr: 'six\n' })
-    const stamped = await holdfast('logs', '-f', '-t', 'demo', id)
+    const stamped = await holdfast('logs', '-t', 'demo', id)
     expect(stamped.stdout).toMatch(/^(\d{4}-\d\d-\d\dT[\d:.]+Z \d\n){5}$/)
+    expect(await holdfast('logs', '-f', '-t', 'demo', id)).toMatchObject({ stdout: stamped.stdout, stderr: stamped.stderr })
+  })
+
+  test('logs begins with what was printed since a time', async () => {
+    // Times are stored to a tenth of a second.
+    const id = (await holdfast('exec', 'demo', '-d', '-c', 'echo early; sleep 0.5; echo late')).stdout.trim()
+    await expect.poll(async () => (await holdfast('logs', 'demo', id)).stdout).toBe('early\nlate\n')
+    const [, late = ''] = (await holdfast('logs', '-t', 'demo', id)).stdout.trim().split('\n')
+    const [since = '', text] = late.split(' ')
+    expect(text).toBe('late')
+    for (const follow of [[], ['-f']])
+      expect(await holdfast('logs', ...follow, '--since', since, 'demo', id)).toMatchObject({ code: 0, stdout: 'late\n' })
+    expect(await holdfast('logs', '--since', '1h', 'demo', id)).toMatchObject({ code: 0, stdout: 'early\nlate\n' })
+    expect(await holdfast('logs', '--since', '2999-01-01', 'demo', id)).toMatchObject({ code: 0, stdout: '' })
+    expect(await holdfast('logs', '--since', 'yesterday', 'demo', id)).toMatchObject({ code: 2 })
   })
 
   test('cp takes several sources into a directory', async () => {
@@ -76,7 +91,7 @@ onBubblewrap('comfort', (stage) => {
     const said = await new Promise<string>((resolve) => forwarding.stdout?.setEncoding('utf8').once('data', resolve))
     const url = said.trim()
     // The app listens a moment after it was started; the answer until then is the server's.
-    await expect.poll(async () => (await fetch(`${url}/path?x=1`)).text(), { timeout: 30_000 }).toBe('/path?x=1 of localhost:5173')
+    await expect.poll(async () => (await fetch(`${url}/path?x=1`)).text()).toBe('/path?x=1 of localhost:5173')
     expect(await upgraded(url)).toBe('said hello')
     forwarding.kill('SIGTERM')
     await ended

@@ -95,7 +95,15 @@ export const OutputPieceView = z.object({
   data: z.string(),
   /** Bytes of both streams up to the end of this piece. */
   seq: z.int(),
+  at: z.iso.datetime().meta({
+    description:
+      'When the server received it, to a tenth of a second. What came within the first tenth, or before the server stored times, has the start time of the execution.',
+  }),
 })
+
+/** `event: stdout` and `event: stderr` of an execution that is followed. */
+export const ExecutionOutputEvent = OutputPieceView.omit({ channel: true })
+export type ExecutionOutputEvent = z.output<typeof ExecutionOutputEvent>
 
 export const OutputPageView = z.object({
   items: z.array(OutputPieceView),

@@ -35,6 +35,7 @@ export {
   CancelExecutionBody,
   ExecutionView,
   InputBody,
+  ExecutionOutputEvent,
   MAXIMUM_OUTPUT_BYTES,
   OutputPageView,
   OutputPieceView,

@@ -4,7 +4,7 @@
  * The place is counted in bytes of both streams, so after a broken connection nothing is missing and nothing comes twice; a character
  * that was cut in between becomes whole here.
  */
-import type { ExecOutputEvent, ExecutionView } from '@holdfast/protocol'
+import type { ExecutionOutputEvent, ExecutionView } from '@holdfast/protocol'
 import { fromBase64 } from './base64.ts'
 import type { OutputOptions } from './execution.ts'
 import { parsed } from './exec.ts'
@@ -21,6 +21,8 @@ export interface OutputPiece {
   readonly bytes: Uint8Array
   /** Bytes of both streams up to the end of this piece: what to give as `after` to go on. */
   readonly seq: number
+  /** When the server received it, to a tenth of a second; ISO 8601. */
+  readonly at: string
 }
 
 /** So many bytes are not kept any more. */
@@ -50,6 +52,7 @@ export async function* followOutput(
   const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
   const linked = linkedSignal(signal, letGo)
   let seq = after
+  let at = ''
   const following = {
     request: () => ({ path, query: { after: seq, encoding: 'base64' } }),
     signal: linked.signal,
@@ -58,17 +61,18 @@ export async function* followOutput(
   try {
     for await (const { event, data } of follow(transport, following)) {
       if (event === 'stdout' || event === 'stderr') {
-        const piece = parsed<ExecOutputEvent>(data)
+        const piece = parsed<ExecutionOutputEvent>(data)
         if (piece.seq <= seq) continue
         const bytes = fromBase64(piece.data)
         seq = piece.seq
-        yield { type: event, text: decoders[event].decode(bytes, { stream: true }), bytes, seq }
+        at = piece.at
+        yield { type: event, text: decoders[event].decode(bytes, { stream: true }), bytes, seq, at }
       } else if (event === 'gap') {
         const { skipped_bytes: skippedBytes } = parsed<{ readonly skipped_bytes: number }>(data)
         seq += skippedBytes
         yield { type: 'gap', skippedBytes }
       } else if (event === 'exit') {
-        yield* rest(decoders, seq)
+        yield* rest(decoders, seq, at)
         yield { type: 'exit', record: executionRecord(parsed<ExecutionView>(data)) }
         return
       }
@@ -82,9 +86,10 @@ export async function* followOutput(
 function* rest(
   decoders: Readonly<Record<'stdout' | 'stderr', Pick<InstanceType<typeof TextDecoder>, 'decode'>>>,
   seq: number,
+  at: string,
 ): Generator<OutputPiece> {
   for (const type of ['stdout', 'stderr'] as const) {
     const text = decoders[type].decode()
-    if (text !== '') yield { type, text, bytes: new Uint8Array(0), seq }
+    if (text !== '') yield { type, text, bytes: new Uint8Array(0), seq, at }
   }
 }

@@ -65,6 +65,17 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.inclu
       expect(free).toMatchObject({ status: 'completed', stdout: 'kept\n' })
     })
 
+    test('counts what is written to a writable root, and what is removed there and still open', async ({ skip }) => {
+      if (process.getuid?.() !== 0) skip('only a root server has writable roots')
+      const session = await real.session('root', { rootfs: 'writable' })
+      const write = 'for i in $(seq 100); do dd if=/dev/zero bs=1M count=4 >&3; sleep 0.1; done; echo through'
+      for (const place of ['/usr', '/opt', '/var']) {
+        expect(await ended(session, `exec 3>${place}/big; ${write}`), place).toMatchObject({ status: 'workspace_full', stdout: '' })
+        expect(await ended(session, `rm ${place}/big && echo removed`)).toMatchObject({ status: 'completed', stdout: 'removed\n' })
+      }
+      expect(await ended(session, `exec 3>/usr/gone; rm /usr/gone; ${write}`)).toMatchObject({ status: 'workspace_full', stdout: '' })
+    })
+
     test('counts what is on the disk: a sparse file is small, a file with two names is one', async () => {
       const session = await real.session('sparse')
       const command = 'truncate -s 1G sparse && dd if=/dev/zero of=one bs=1M count=15 && ln one two && ln one three && sleep 5 && echo fine'

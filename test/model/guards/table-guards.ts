@@ -55,6 +55,8 @@ export const TABLE_GUARDS: readonly Guard[] = [
   ]),
   ...guardsOf('store/tables/executions.ts', 'unit', [
     [`COALESCE(cancel_at, ?) WHERE id = ? AND status = 'running'`, `COALESCE(cancel_at, ?) WHERE id = ?`],
+    [`WHERE id = ? AND sandbox_id = ? AND status IN ('running', 'lost')`, `WHERE id = ? AND sandbox_id = ?`],
+    [`WHERE id = ? AND sandbox_id = ? AND status IN ('running', 'lost')`, `WHERE id = ? AND ? <> '' AND status IN ('running', 'lost')`],
     [`WHERE session_id = ? AND status <> 'running' ORDER BY`, `WHERE session_id = ? ORDER BY`],
     [`WHERE session_id = ? AND status <> 'running' AND id IN`, `WHERE session_id = ? AND id IN`],
     [`WHERE id = ? AND session_id = ? AND tenant_id = ?`, `WHERE id = ? AND session_id = ? AND ? <> ''`],

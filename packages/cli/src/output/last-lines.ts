@@ -8,8 +8,8 @@ export interface OutputPiece {
 const NEWLINE = 10
 
 /** From the beginning of the line that is `count` lines before the end; an unfinished last line counts. */
-export function lastLines(pieces: readonly OutputPiece[], count: number): readonly OutputPiece[] {
-  const kept: OutputPiece[] = []
+export function lastLines<Piece extends OutputPiece>(pieces: readonly Piece[], count: number): readonly Piece[] {
+  const kept: Piece[] = []
   let wanted = count
   let isEnd = true
   for (const piece of pieces.toReversed()) {

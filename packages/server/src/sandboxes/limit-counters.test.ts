@@ -41,9 +41,7 @@ test('a new sandbox begins at zero, and one that was found again at what it has'
   const fresh = createCounterReader(() => found, true)
   const attached = createCounterReader(() => found, false)
   expect([fresh.recent(), attached.recent()]).toEqual([{ oomKills: 0, refusedForks: 0 }, null])
-  await found
-  await Promise.resolve()
-  expect([fresh.latest(), attached.recent()]).toEqual([
+  expect([await fresh.latest(), attached.recent()]).toEqual([
     { oomKills: 4, refusedForks: 0 },
     { oomKills: 4, refusedForks: 0 },
   ])
@@ -51,6 +49,13 @@ test('a new sandbox begins at zero, and one that was found again at what it has'
 
 test('where there are no counters nothing is known of a sandbox that was found again', async () => {
   const attached = createCounterReader(() => Promise.reject(new Error('no engine')), false)
-  await Promise.resolve()
-  expect(attached.latest()).toBeNull()
+  expect(await attached.latest()).toBeNull()
+})
+
+test('a command that fails before the cgroups are found is still counted', async () => {
+  const finding = Promise.withResolvers<readonly string[]>()
+  const fresh = createCounterReader(() => finding.promise, true)
+  const latest = fresh.latest()
+  finding.resolve([cgroup('late', { 'pids.events': 'max 2\n' })])
+  expect(await latest).toEqual({ oomKills: 0, refusedForks: 2 })
 })

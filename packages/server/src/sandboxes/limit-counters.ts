@@ -17,7 +17,8 @@ export interface LimitCounters {
 export interface CounterReader {
   /** At most a second old; `null` while nothing is known. */
   recent(): LimitCounters | null
-  latest(): LimitCounters | null
+  /** Waits until the cgroups are found: a command can fail before that. */
+  latest(): Promise<LimitCounters | null>
 }
 
 const NONE: LimitCounters = { oomKills: 0, refusedForks: 0 }
@@ -29,20 +30,20 @@ export function createCounterReader(findCgroups: () => Promise<readonly string[]
   let known = isNew ? NONE : null
   let readAt = -Infinity
 
-  function latest(): LimitCounters | null {
+  function read(): LimitCounters | null {
     if (cgroups.length === 0) return known
     readAt = performance.now()
     return (known = readLimitCounters(cgroups))
   }
 
-  findCgroups().then(
+  const finding = findCgroups().then(
     (found) => {
       cgroups = found
-      if (known === null) latest()
+      if (known === null) read()
     },
     () => undefined,
   )
-  return { latest, recent: () => (performance.now() - readAt > MOST_AGE_MS ? latest() : known) }
+  return { latest: () => finding.then(read), recent: () => (performance.now() - readAt > MOST_AGE_MS ? read() : known) }
 }
 
 /** Both versions: a directory has one of the files or none. */

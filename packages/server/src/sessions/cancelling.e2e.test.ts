@@ -1,7 +1,7 @@
 /** Ending work on real sandboxes: everything of it, however it hid, and nothing of anybody else. */
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../test/environment/backends.ts'
 import { eventually } from '../../../../test/servers/eventually.ts'
 import { openGround } from '../../../../test/servers/ground.ts'
 import type { Ground } from '../../../../test/servers/ground.ts'
@@ -22,7 +22,7 @@ const HIDING = {
 } as const
 const WAYS = Object.entries(HIDING)
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`ending work on ${under.kind}${because(under)}`, () => {
     let ground: Ground
     let server: TestServer

@@ -1,6 +1,6 @@
 /** One key, one session, one sandbox: however many ask at once, on every store. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../test/environment/backends.ts'
 import { noPostgres, openPostgresForServers } from '../../../../test/servers/database.ts'
 import type { PostgresForServers } from '../../../../test/servers/database.ts'
 import { openGround } from '../../../../test/servers/ground.ts'
@@ -10,7 +10,7 @@ import type { Person } from '../../../../test/servers/person.ts'
 import type { TestServer } from '../../../../test/servers/test-server.ts'
 
 const CALLERS = 200
-const subjects = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')
+const subjects = await backendsAbovePort()
 
 for (const under of subjects) {
   describe.skipIf(under.skipReason !== null)(`on ${under.kind}${because(under)}`, () => {

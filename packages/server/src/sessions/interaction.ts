@@ -72,7 +72,7 @@ export async function findRunning(
   session: SessionRow,
   id: string,
 ): Promise<RunningExecution> {
-  const running = executions.running(id)
+  const running = await executions.runningOnceStarted(id)
   if (running?.session.id === session.id) return running
   // Its end is in the store before it is let go here.
   const row = await store.read((sql) => findExecution(sql, session.tenantId, session.id, id))

@@ -18,18 +18,22 @@ export type LoseSandbox = (sandboxId: string) => Promise<void>
 export interface LosingNeeds {
   readonly store: Store
   readonly changes: Changes
+  /** Resolves when none of these is between its row and its program: what was never sent is withdrawn by then, and is not lost. */
+  started(executionIds: readonly string[]): Promise<void>
   /** Up to where the output of an execution is written down. */
   keptSeq(executionId: string): Promise<number>
   /** What the sandbox held when the server killed it for that; `null` for any other end. */
   overrunOf(sandboxId: string): Promise<TcpOverrun | null>
 }
 
-export function losing({ store, changes, keptSeq, overrunOf }: LosingNeeds): LoseSandbox {
+export function losing({ store, changes, started, keptSeq, overrunOf }: LosingNeeds): LoseSandbox {
   return async (sandboxId) => {
     const overrun = await overrunOf(sandboxId)
     for (const session of await store.read((sql) => sessionsInSandbox(sql, sandboxId))) {
       const kept = new Map<string, number>()
-      for (const { id } of await store.read((sql) => runningExecutions(sql, session.id))) kept.set(id, await keptSeq(id))
+      const ids = (await store.read((sql) => runningExecutions(sql, session.id))).map(({ id }) => id)
+      await started(ids)
+      for (const id of ids) kept.set(id, await keptSeq(id))
       await changes.change(session, { actor: SYSTEM, action: 'session.lose-sandbox' }, async (row, transaction, now) =>
         withLostExecutions(loseSandbox(row, sandboxId, now, overrun), row, transaction, now, kept),
       )

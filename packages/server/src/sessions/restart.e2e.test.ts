@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../test/environment/backends.ts'
 import { eventually } from '../../../../test/servers/eventually.ts'
 import { openGround } from '../../../../test/servers/ground.ts'
 import type { Ground } from '../../../../test/servers/ground.ts'
@@ -13,7 +13,7 @@ import type { TestServer } from '../../../../test/servers/test-server.ts'
 
 const IDLE_MS = 600_000
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`a restart on ${under.kind}${because(under)}`, () => {
     let ground: Ground
     let server: TestServer

@@ -163,14 +163,14 @@ export function createRunning(needs: RunningNeeds): Running {
     onChunk: (chunk: OutputChunk) => void | Promise<void>,
     signal: AbortSignal,
   ): Promise<CommandEnd> {
-    const running = executions.running(id)
+    const running = await executions.runningOnceStarted(id)
     const { session, row } = await executionOf(caller, 'exec', sessionId, id)
     if (running === undefined && row.status === 'running') {
       await lease.claimOn(session)
       throw new HoldfastError('session_unavailable', 'the sandbox of this execution does not answer at the moment')
     }
     const blob = running === undefined ? await store.read((sql) => storedOutput(sql, id)) : null
-    const stored = openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq })
+    const stored = openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq, startTime: row.startedAt })
     const pages = running === undefined ? [await stored.read(0)] : running.log.follow(0, signal)
     let skipped = 0
     for await (const { chunks, skippedBytes } of pages) {
@@ -254,7 +254,7 @@ export function createRunning(needs: RunningNeeds): Running {
       const blob = await store.read((sql) => storedOutput(sql, id))
       // What is not in the store is on its host, if anywhere.
       if (blob === null) await lease.claimOn(session)
-      return openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq })
+      return openStoredOutput({ directory: outputDirectory, id, blob, seq: row.outputSeq, startTime: row.startedAt })
     },
     async cancel(caller, sessionId, id, graceMs) {
       const { session, row } = await executionOf(caller, 'exec', sessionId, id)

@@ -182,6 +182,7 @@ export function createSessions(needs: SessionsNeeds): Sessions {
   const claiming = createClaiming({ store, changes, lease, clock, log })
   const lose = losing({
     ...{ store, changes, keptSeq: (id) => keptSeqOf({ directory: outputDirectory, id }) },
+    started: (ids) => executions.started(ids),
     async overrunOf(id) {
       const row = await store.read((sql) => findSandbox(sql, id))
       return row === null ? null : ((await needs.openBackend(backendKind(row.backend))).overrunOf?.(id) ?? null)

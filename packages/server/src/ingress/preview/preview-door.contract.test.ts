@@ -5,14 +5,14 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../test/environment/backends.ts'
 import { openRealServer } from '../rest/contract/real-server.ts'
 import type { RealServer } from '../rest/contract/real-server.ts'
 import { ask, linkTo, open, openSocket, startApp } from './contract/inner-app.ts'
 
 const PORT = 3000
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker'))
+for (const under of await backendsAbovePort())
   describe.skipIf(under.skipReason !== null)(`apps inside on ${under.kind}${because(under)}`, () => {
     let real: RealServer
     let id = ''

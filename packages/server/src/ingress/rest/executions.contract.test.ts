@@ -46,7 +46,12 @@ describe('an execution that is left to run', () => {
     const id = await start(String.raw`printf '\303\251\377abc'`)
     await untilEnded(id)
     const whole = await laboratory.send(`${path(id)}/output`, { key: ada })
-    expect(whole.body).toEqual({ items: [{ channel: 'stdout', data: 'é\uFFFDabc', seq: 6 }], skipped_bytes: 0, seq: 6, end_seq: 6 })
+    expect(whole.body).toEqual({
+      items: [{ at: expect.any(String) as string, channel: 'stdout', data: 'é\uFFFDabc', seq: 6 }],
+      skipped_bytes: 0,
+      seq: 6,
+      end_seq: 6,
+    })
     const bytes: string[] = []
     for (let after = 0; after < 6;) {
       const page = await laboratory.send(`${path(id)}/output?after=${after}&limit_bytes=2&encoding=base64`, { key: ada })

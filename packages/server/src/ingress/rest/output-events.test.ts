@@ -18,7 +18,7 @@ const call = {
   ...{ principal: ADA, caller: callerOf(ADA, { admin_exec: false }), params: { id: 'ses_1', execution: 'exe_1' } },
   problemOf: (error: unknown) => problemDocument(error, 'req_1'),
 }
-const stdout = (text: string, seq: number) => ({ channel: 'stdout' as const, bytes: Buffer.from(text), seq })
+const stdout = (text: string, seq: number) => ({ channel: 'stdout' as const, bytes: Buffer.from(text), seq, at: 0 })
 const kept = (page: Awaited<ReturnType<StoredOutput['read']>>): StoredOutput => ({
   seq: page.seq,
   read: async () => page,

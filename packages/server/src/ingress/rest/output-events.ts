@@ -6,6 +6,7 @@
  * A reader who leaves changes nothing: the execution runs on, and the next stream goes on after the last `id`. A program that waits for its
  * readers is streamed in parts: each ends with `more`, and asking for the next one says that this one has arrived.
  */
+import type { ExecutionOutputEvent } from '@holdfast/protocol'
 import type { EventListeners } from '../../sessions/events/event-listeners.ts'
 import { STREAM_BYTES } from '../../sessions/executions/reader-hold.ts'
 import type { OutputLog, OutputPage, StoredOutput } from '../../sessions/executions/output-log.ts'
@@ -14,8 +15,8 @@ import type { ExecutionRow } from '../../store/tables/executions.ts'
 import { followedStream } from './event-stream.ts'
 import type { EventStream } from './event-stream.ts'
 import { executionView } from './execution-view.ts'
-import { outputEncoder } from './output-page.ts'
-import type { OutputEncoding } from './output-page.ts'
+import { timedEncoder } from './output-page.ts'
+import type { OutputEncoding, TimedPiece } from './output-page.ts'
 import type { Entered, Visit } from './route.ts'
 
 /** How late an end is seen that another server writes. */
@@ -36,7 +37,7 @@ type OutputCall = Visit & Entered & { readonly params: { readonly id: string; re
 
 export function outputEvents(call: OutputCall, { output, after, encoding }: Reading, needs: OutputEventsNeeds): Response {
   return followedStream(call, async (stream, signal) => {
-    const encoder = outputEncoder(encoding)
+    const encoder = timedEncoder(encoding)
     const held = 'follow' in output && output.isHeld === true ? output : null
     let seq = after
     for await (const page of pagesOf(output, after, signal)) {
@@ -54,11 +55,9 @@ export function outputEvents(call: OutputCall, { output, after, encoding }: Read
   })
 }
 
-async function send(
-  stream: EventStream,
-  { channel, data, seq }: ReturnType<ReturnType<typeof outputEncoder>['rest']>[number],
-): Promise<void> {
-  await stream.send({ id: seq, event: channel, data: { data, seq } })
+async function send(stream: EventStream, { channel, data, seq, at }: TimedPiece): Promise<void> {
+  const event: ExecutionOutputEvent = { data, seq, at }
+  await stream.send({ id: seq, event: channel, data: event })
 }
 
 async function* pagesOf(output: StoredOutput | OutputLog, after: number, signal: AbortSignal): AsyncGenerator<OutputPage, void, void> {

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { TOOL_NAMES, TOOL_SHAPES, ToolFailure } from '@holdfast/protocol'
 import type { ToolName } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../test/environment/backends.ts'
 import { openRealServer } from './contract/real-server.ts'
 import type { RealServer } from './contract/real-server.ts'
 
-const subjects = (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')
+const subjects = await backendsAbovePort()
 
 for (const under of subjects)
   describe.skipIf(under.skipReason !== null)(`tools on ${under.kind}${because(under)}`, () => {

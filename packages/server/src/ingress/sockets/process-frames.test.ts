@@ -19,7 +19,7 @@ function logOf(printed: readonly Printed[]): StoredOutput {
     async read(after) {
       const kept = chunks.filter((chunk) => chunk.isLost !== true && chunk.seq > after)
       const rest = kept.map(({ channel, bytes, seq: end }) => ({
-        ...{ channel, seq: end },
+        ...{ channel, seq: end, at: 0 },
         bytes: bytes.subarray(Math.max(0, after - (end - bytes.length))),
       }))
       return { chunks: rest, skippedBytes: seq - after - rest.reduce((sum, { bytes }) => sum + bytes.length, 0), seq }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ExecResult, ProcessDetails } from '@holdfast/protocol'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../test/environment/backends.ts'
 import { eventually } from '../../../../../test/servers/eventually.ts'
 import { startServer } from '../../app.ts'
 import type { RunningServer } from '../../app.ts'
@@ -19,7 +19,7 @@ const MIB = 1_048_576
 /** A line of that many bytes with its end, for each line that is read. */
 const longLines = (bytes: number) => `while read -r letter; do head -c ${bytes - 1} /dev/zero | tr '\\0' "$letter"; echo; done`
 
-for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'bubblewrap' || kind === 'docker')) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`attached processes on ${under.kind}${because(under)}`, () => {
     let home: string
     let server: RunningServer

@@ -41,12 +41,12 @@ export async function causeOf(exit: ExecExit, live: LiveSandbox, evidence: Cause
   const { timeoutMs, options, isPacked } = evidence
   if (exit.timedOut) return timeoutMs === null ? null : timeoutCause(timeoutMs)
   if (exit.killed || exit.exitCode === 0 || isPacked) return null
-  return limitCause(live, evidence) ?? fullCause(live, boundedDirectories(options))
+  return (await limitCause(live, evidence)) ?? fullCause(live, boundedDirectories(options))
 }
 
 /** The kernel counts one of these for each process that it killed and each fork that it refused. */
-function limitCause(live: LiveSandbox, { options, before }: CauseEvidence): ExecutionCause | null {
-  const after = live.limitCounters.latest()
+async function limitCause(live: LiveSandbox, { options, before }: CauseEvidence): Promise<ExecutionCause | null> {
+  const after = await live.limitCounters.latest()
   const { memory_bytes: memoryBytes = null, pids = null } = options.limits ?? {}
   if (before === null || after === null) return null
   if (memoryBytes !== null && after.oomKills > before.oomKills)

@@ -7,6 +7,7 @@
  * written until the store takes it, and after `kill -9` the next start has it from the guest, which knows an execution by its id (its tag)
  * and forgets it only after its end is stored. No command is ever run twice. Why: docs/adr/0026-ends-are-always-stored.md
  */
+import { setImmediate } from 'node:timers/promises'
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { ExecutionCause, ExecutionStatus } from '@holdfast/protocol'
 import type { Execution } from '../../guest/inside.ts'
@@ -22,6 +23,7 @@ import {
   isInputPending,
   notePendingInput,
   noteWholeInput,
+  withdrawExecution,
 } from '../../store/tables/executions.ts'
 import type { ExecutionEnd, ExecutionKind, ExecutionRow } from '../../store/tables/executions.ts'
 import { inputOf, noteInput, waitsForReader } from '../../store/tables/execution-input.ts'
@@ -114,6 +116,8 @@ export interface Executions {
   /** Stores that one is lost, because its sandbox is gone; what of its output is on disk stays readable. */
   recordLost(row: ExecutionRow): Promise<void>
   running(id: string): RunningExecution | undefined
+  /** The same, but waits for one that is between its row and its program. */
+  runningOnceStarted(id: string): Promise<RunningExecution | undefined>
   /** Whether this server works on it: from before its row until its end is stored. */
   isOwned(id: string): boolean
   /** Should one of these be killed, this is what its end is called. */
@@ -156,9 +160,9 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     if (recentEnds.size > MOST_RECENT_ENDS) for (const oldest of recentEnds.keys().take(1)) recentEnds.delete(oldest)
   }
 
-  function outputNeeds(id: string) {
+  function outputNeeds(id: string, startTime: number) {
     const onTrouble = (error: Error) => log.warn('output-not-kept', { execution: id, error: errorText(error) })
-    return { directory: outputDirectory, id, onTrouble }
+    return { directory: outputDirectory, id, startTime, clock, onTrouble }
   }
 
   /** The row exists before the program does. */
@@ -212,7 +216,11 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     }
   }
 
-  /** The program itself. One that could not be started has its end at once. */
+  /**
+   * The program itself. One that could not be started has its end at once. When contact is lost before the guest was sent anything, the
+   * command has not started: its record is withdrawn, and `session_unavailable` lets the caller try the next sandbox. Once sent it may have
+   * started, and is never sent again: the guest is asked by its tag, and what it does not know is lost.
+   */
   async function launch(
     begun: SessionRow,
     id: string,
@@ -220,16 +228,39 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     { command, kind, inhabitant }: StartRequest,
     loan: Loan,
   ): Promise<Execution | { readonly tag: string }> {
+    let isSent = false
     try {
-      const inside = await live.connected()
-      const lent = await loan.deliver(inside, begun.id, inhabitant)
+      const lent = await loan.deliver(await live.connected(), begun.id, inhabitant)
       // What the request itself sets goes before a credential of the same name.
       const complete = lent === null ? command : { ...command, env: { ...lent, ...command.env } }
+      // Again, because the connection may have broken during the delivery: this one is open, and nothing is awaited before it is used.
+      const inside = await live.connected()
+      isSent = true
       return await inside.exec(execRequest(complete, id, inhabitant, privateTmpOf(begun)))
     } catch (error) {
-      // Whether it started is not known: the guest is asked by its tag, and what it does not know is lost.
-      if (isContactLost(error)) return { tag: id }
+      if (isContactLost(error)) {
+        if (isSent) return { tag: id }
+        await withdraw(begun, id, live, kind)
+        throw new HoldfastError('session_unavailable', 'the sandbox was lost before the command was sent to it', {}, { cause: error })
+      }
       await storeNotStarted(begun, id, kind)
+      throw error
+    }
+  }
+
+  /** The record of a command that was never sent goes, so that it can be started under the same id. */
+  async function withdraw(ref: SessionRef, id: string, live: LiveSandbox, kind: ExecutionKind): Promise<void> {
+    const context = { actor: SYSTEM, action: 'execution.withdraw', executionId: id, durability: 'process' } as const
+    try {
+      await changes.change(ref, context, async (row, transaction, now) => {
+        const status = await withdrawExecution(transaction, id, live.name)
+        if (status !== 'running') return unchanged(row)
+        const data = { execution_id: id, status: NOT_STARTED.status }
+        return { ...endWork(row, null, now), events: [{ type: `${eventNoun(kind)}.ended`, data }] }
+      })
+      owned.delete(id)
+    } catch (error) {
+      await storeNotStarted(ref, id, kind)
       throw error
     }
   }
@@ -387,6 +418,14 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
     nameEnd(ids, status) {
       for (const id of ids) if (table.has(id)) namedEnds.set(id, status)
     },
+    async runningOnceStarted(id) {
+      const isStarting = starting.get(id)
+      if (isStarting === undefined) return table.get(id)
+      await isStarting
+      // The caller who started it follows it in this turn of the event loop.
+      await setImmediate()
+      return table.get(id)
+    },
     async started(ids) {
       await Promise.all(ids.map(async (id) => starting.get(id)))
     },
@@ -418,7 +457,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
         session: begun,
         timeoutMs: command.timeoutMs ?? null,
         follow(onChunk) {
-          const output = createOutputLog(outputNeeds(id))
+          const output = createOutputLog(outputNeeds(id, clock()))
           const more = {
             input: inputKindOf(command),
             stdin: command.stdin,
@@ -442,7 +481,7 @@ export function createExecutions(needs: ExecutionsNeeds): Executions {
           owned.delete(row.id)
           return
         }
-        const output = await reopenOutputLog(outputNeeds(row.id))
+        const output = await reopenOutputLog(outputNeeds(row.id, row.startedAt))
         const more = await database.read(async (sql) => ({
           isInputTorn: await isInputPending(sql, row.id),
           input: await inputOf(sql, row.id),

@@ -54,7 +54,7 @@ for (const under of (await backendsUnderTest()).filter(({ kind }) => kind === 'b
         .map(({ pid }) => pid)
     /** As the executions of a session are followed. */
     function follow(execution: Execution | { readonly tag: string }, kind: 'open' | 'terminal' = 'open', over = live) {
-      const log = createOutputLog({ directory, id: 'exe_1' })
+      const log = createOutputLog({ directory, id: 'exe_1', startTime: Date.now(), clock: Date.now })
       logs.push(log)
       const input = new LiveInput({ live: over, kind, onClosed: async () => void closed.push('exe_1') })
       const ended: Promise<FollowedEnd> = followExecution({ live: over, execution, log, onReading: (reading) => input.attach(reading) })

@@ -12,8 +12,8 @@ import { open, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasErrorCode } from '../../home/error-code.ts'
-import type { OutputChunk } from '../../guest/inside.ts'
 import { FILE_HEADER_BYTES, fileHeader, parseRecords, readFileHeader } from './output-record.ts'
+import type { ParsedRecords, StoredChunk } from './output-record.ts'
 
 export const FILE_BYTES = 1_048_576
 /** What is read at once: room for several of the largest records. */
@@ -67,7 +67,7 @@ export class OutputFileWriter {
   /** Goes on where the files end. What follows the last whole record is cut off. */
   static async reopen(place: OutputPlace): Promise<{ readonly writer: OutputFileWriter; readonly seq: number }> {
     let seq = 0
-    const reader = new OutputFileReader(place)
+    const reader = new OutputFileReader(place, 0)
     for (let chunks = await reader.next(seq); chunks.length > 0; chunks = await reader.next(seq)) seq = chunks.at(-1)?.seq ?? seq
     const { position } = reader
     if (position === null) return { writer: OutputFileWriter.fresh(place), seq }
@@ -131,15 +131,20 @@ async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Pr
 interface Position {
   readonly number: number
   readonly offset: number
+  /** Of what follows there. */
+  readonly time: number
 }
 
 /** Reads on from where it was; a writer may be at work. */
 export class OutputFileReader {
   readonly #place: OutputPlace
+  readonly #startTime: number
   #position: Position | null = null
 
-  constructor(place: OutputPlace) {
+  /** `startTime`: when the execution started. */
+  constructor(place: OutputPlace, startTime: number) {
     this.#place = place
+    this.#startTime = startTime
   }
 
   /** Behind the last record that was read; `null` before the first. */
@@ -148,34 +153,39 @@ export class OutputFileReader {
   }
 
   /** Some of the next records with numbers beyond `after`; none: there are no more for now. */
-  async next(after: number): Promise<readonly OutputChunk[]> {
+  async next(after: number): Promise<readonly StoredChunk[]> {
     for (;;) {
       this.#position ??= await this.#oldest()
       if (this.#position === null) return []
       const { number, offset } = this.#position
-      const read = await readStep(this.#place, number, offset)
+      const read = await readStep(this.#place, this.#position)
       if (read !== null && read.endOffset > offset) {
-        this.#position = { number, offset: read.endOffset }
+        this.#position = { number, offset: read.endOffset, time: read.time }
         const chunks = read.chunks.filter(({ seq }) => seq > after)
         if (chunks.length > 0) return chunks
         continue
       }
-      if (!(await this.#advance(number, offset, read === null))) return []
+      if (!(await this.#advance(this.#position, read === null))) return []
     }
   }
 
   async #oldest(): Promise<Position | null> {
     const numbers = (await Promise.all([0, 1].map((slot) => numberOf(this.#place, slot)))).filter((number) => number !== null)
-    return numbers.length === 0 ? null : { number: Math.min(...numbers), offset: FILE_HEADER_BYTES }
+    return numbers.length === 0 ? null : this.#startOf(Math.min(...numbers))
+  }
+
+  #startOf(number: number): Position {
+    return { number, offset: FILE_HEADER_BYTES, time: this.#startTime }
   }
 
   /** To the following file, if there is one and this one can grow no more. */
-  async #advance(number: number, offset: number, isReplaced: boolean): Promise<boolean> {
+  async #advance(position: Position, isReplaced: boolean): Promise<boolean> {
+    const { number, offset } = position
     const following = await numberOf(this.#place, number + 1)
     if (following === number + 1 && !isReplaced) {
       // It may have grown between the reading and the appearance of the next one; now it cannot any more.
-      const rest = await readStep(this.#place, number, offset)
-      if (rest === null || rest.endOffset === offset) this.#position = { number: number + 1, offset: FILE_HEADER_BYTES }
+      const rest = await readStep(this.#place, position)
+      if (rest === null || rest.endOffset === offset) this.#position = this.#startOf(number + 1)
       return true
     }
     if (!isReplaced && (following === null || following < number)) return false
@@ -188,7 +198,7 @@ export class OutputFileReader {
 
 /** Up to where its output is in files; 0 when there are none. */
 export async function keptSeqOf(place: OutputPlace): Promise<number> {
-  const reader = new OutputFileReader(place)
+  const reader = new OutputFileReader(place, 0)
   let seq = 0
   for (let chunks = await reader.next(seq); chunks.length > 0; chunks = await reader.next(seq)) seq = chunks.at(-1)?.seq ?? seq
   return seq
@@ -199,15 +209,11 @@ async function numberOf(place: OutputPlace, slot: number): Promise<number | null
 }
 
 /** `null` when that file is not there any more. */
-function readStep(
-  place: OutputPlace,
-  number: number,
-  offset: number,
-): Promise<{ readonly chunks: readonly OutputChunk[]; readonly endOffset: number } | null> {
+function readStep(place: OutputPlace, { number, offset, time }: Position): Promise<ParsedRecords | null> {
   return withFile(pathOf(place, number), async (handle) => {
     if (readFileHeader(await readAt(handle, 0, FILE_HEADER_BYTES)) !== number) return null
-    const { chunks, endOffset } = parseRecords(await readAt(handle, offset, STEP_BYTES), 0, 0)
-    return { chunks, endOffset: offset + endOffset }
+    const read = parseRecords(await readAt(handle, offset, STEP_BYTES), 0, 0, time)
+    return { ...read, endOffset: offset + read.endOffset }
   })
 }
 

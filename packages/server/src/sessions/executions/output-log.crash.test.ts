@@ -11,7 +11,7 @@ import { reopenOutputLog } from './output-log.ts'
 /** Prints the sequence number of what is surely written, for ever; byte n of the output is n modulo 251. */
 const VICTIM = `
   const { createOutputLog } = await import(process.argv[1])
-  const log = createOutputLog({ directory: process.argv[2], id: 'exe_1' })
+  const log = createOutputLog({ directory: process.argv[2], id: 'exe_1', startTime: 0, clock: Date.now })
   const length = Number(process.argv[3])
   for (;;) {
     for (let count = 0; count < 5; count += 1) {
@@ -43,7 +43,7 @@ test.each([
   if (victim.exitCode === null && victim.signalCode === null) await once(victim, 'exit')
   expect(seen).toBeGreaterThanOrEqual(lines)
 
-  const log = await reopenOutputLog({ directory, id: 'exe_1' })
+  const log = await reopenOutputLog({ directory, id: 'exe_1', startTime: 0, clock: Date.now })
   expect(log.seq).toBeGreaterThanOrEqual(written)
   const { chunks, skippedBytes, seq } = await log.read(0)
   expect(seq).toBe(log.seq)

@@ -33,16 +33,26 @@ function checkPage({ chunks, skippedBytes, seq }: OutputPage, after: number): vo
   expect(skippedBytes).toBe(gaps + seq - at)
 }
 
-const bytesOf = ({ chunks }: OutputPage) => chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+const bytesOf = ({ chunks }: { readonly chunks: readonly OutputChunk[] }) => chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+
+const START = Date.UTC(2026, 0, 1)
 
 let directory: string
 let ids = 0
 let troubles: unknown[] = []
-const place = () => ({ directory, id: `exe_${(ids += 1)}`, onTrouble: (error: unknown) => troubles.push(error) })
+let now = 0
+const place = () => ({
+  directory,
+  id: `exe_${(ids += 1)}`,
+  startTime: START,
+  clock: () => now,
+  onTrouble: (error: unknown) => troubles.push(error),
+})
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'holdfast-output-'))
   troubles = []
+  now = START
 })
 afterEach(() => {
   rmSync(directory, { recursive: true, force: true })
@@ -228,6 +238,57 @@ test('the last FILE_BYTES are kept at every moment', async () => {
   await log.remove()
 })
 
+describe('the time of output', () => {
+  const timesOf = ({ chunks }: OutputPage) => chunks.map(({ seq, at }) => [seq, at - START])
+
+  test.each([
+    ['a row', 10],
+    ['files', 9_000],
+  ])('is that of its receipt, to a tenth of a second, in %s', async (_, length) => {
+    const needs = place()
+    const log = createOutputLog(needs)
+    const printAt = (ms: number) => {
+      now = START + ms
+      log.append(piece(log.seq, length))
+    }
+    for (const ms of [5, 99, 100, 150, 199, 3_600_000]) printAt(ms)
+    // Set back by an hour, as an operator may do.
+    printAt(200)
+    const expectedTimes = [
+      [2 * length, 0],
+      [5 * length, 100],
+      [6 * length, 3_600_000],
+      [7 * length, 200],
+    ]
+    expect(timesOf(await log.read(0))).toEqual(expectedTimes)
+    const blob = await log.close()
+    expect(blob === null).toBe(length === 9_000)
+    expect(timesOf(await openStoredOutput({ ...needs, blob, seq: log.seq }).read(0))).toEqual(expectedTimes)
+  })
+
+  test('is known for the oldest that is kept, and for what an earlier server received', async () => {
+    const needs = place()
+    const log = createOutputLog(needs)
+    now = START + 5_000
+    for (let start = 0; start < 4 * FILE_BYTES; start += 65_536) {
+      log.append(piece(start, 65_536))
+      if (start % FILE_BYTES === 0) await log.read(log.seq)
+    }
+    const kept = await log.read(0)
+    expect(kept.skippedBytes).toBeGreaterThan(0)
+    expect(new Set(kept.chunks.map(({ at }) => at - START))).toEqual(new Set([5_000]))
+    await log.close()
+    now = START + 60_000
+    const next = await reopenOutputLog(needs)
+    next.append(piece(next.seq, 10))
+    expect(timesOf(await next.read(next.seq - 20))).toEqual([
+      [next.seq - 10, 5_000],
+      [next.seq, 60_000],
+    ])
+    await next.remove()
+  })
+})
+
 describe('a reader of the files', () => {
   test('misses nothing when a file grows and is followed by the next between two looks', async () => {
     const { directory: real, id } = place()
@@ -235,18 +296,21 @@ describe('a reader of the files', () => {
     await writer.write(framed(piece(0, 10)))
     await writer.close()
     let looks = 0
-    const reader = new OutputFileReader({
-      id,
-      get directory() {
-        looks += 1
-        // After the look that found the end of the first file, and before the one for the second.
-        if (looks === 5) {
-          appendFileSync(join(real, `${id}.0`), framed(piece(10, 10)))
-          writeFileSync(join(real, `${id}.1`), Buffer.concat([fileHeader(1), framed(piece(20, 10))]))
-        }
-        return real
+    const reader = new OutputFileReader(
+      {
+        id,
+        get directory() {
+          looks += 1
+          // After the look that found the end of the first file, and before the one for the second.
+          if (looks === 5) {
+            appendFileSync(join(real, `${id}.0`), framed(piece(10, 10)))
+            writeFileSync(join(real, `${id}.1`), Buffer.concat([fileHeader(1), framed(piece(20, 10))]))
+          }
+          return real
+        },
       },
-    })
+      START,
+    )
     const seen = [...(await reader.next(0))]
     for (let more = await reader.next(10); more.length > 0; more = await reader.next(more.at(-1)?.seq ?? 0)) seen.push(...more)
     expect(describeBytes(seen)).toBe('stdout 0-30')
@@ -254,9 +318,9 @@ describe('a reader of the files', () => {
   })
 })
 
-function framed(chunk: OutputChunk): Buffer {
-  const records = new RecordBuffer()
-  records.append(chunk)
+function framed(chunk: OutputChunk, at = START): Buffer {
+  const records = new RecordBuffer(START)
+  records.append({ ...chunk, at })
   return records.bytes
 }
 
@@ -280,7 +344,7 @@ describe('a follower', () => {
         }
         expect(at).toBe(Math.max(after, log.seq))
         const kept = pages.flatMap(({ chunks }) => chunks)
-        const printed = bytesOf({ chunks: appended.map((chunk) => cut(chunk, after)), skippedBytes: 0, seq: 0 })
+        const printed = bytesOf({ chunks: appended.map((chunk) => cut(chunk, after)) })
         expect(printed >= FILE_BYTES / 2 || describeBytes(kept) === expected(appended, after)).toBe(true)
         await log.remove()
       }),
@@ -333,7 +397,7 @@ describe('a follower', () => {
 })
 
 /** What a server finds after a restart. */
-async function reopened(needs: { readonly directory: string; readonly id: string }): Promise<{ chunks: string; seq: number }> {
+async function reopened(needs: ReturnType<typeof place>): Promise<{ chunks: string; seq: number }> {
   const { chunks, seq } = await openStoredOutput({ ...needs, blob: null, seq: 0x7fff_ffff }).read(0)
   return { chunks: describeBytes(chunks), seq }
 }
@@ -407,8 +471,12 @@ describe('what is stored is not believed', () => {
   test('any bytes as records give whole, growing records within them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        const { chunks, endOffset } = parseRecords(Buffer.from(bytes), 0, 0)
-        expect(endOffset).toBe(chunks.reduce((sum, chunk) => sum + chunk.bytes.length + RECORD_HEADER_BYTES, 0))
+        const { chunks, endOffset, time } = parseRecords(Buffer.from(bytes), 0, 0, START)
+        const recordBytes = chunks.reduce((sum, chunk) => sum + chunk.bytes.length + RECORD_HEADER_BYTES, 0)
+        // What else was passed over are times, which have a header only.
+        expect(endOffset - recordBytes).toBeGreaterThanOrEqual(0)
+        expect((endOffset - recordBytes) % RECORD_HEADER_BYTES).toBe(0)
+        expect(time === START || endOffset > recordBytes).toBe(true)
         expect(endOffset).toBeLessThanOrEqual(bytes.length)
       }),
     )
@@ -418,7 +486,7 @@ describe('what is stored is not believed', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(40), { minLength: 2, maxLength: 6 }), (numbers) => {
         const bytes = Buffer.concat(numbers.map((number) => framed(piece(number, 3))))
-        const { chunks } = parseRecords(bytes, 0, 0)
+        const { chunks } = parseRecords(bytes, 0, 0, START)
         expect(chunks.every(({ seq }, index) => index === 0 || seq - 3 >= (chunks[index - 1]?.seq ?? 0))).toBe(true)
       }),
     )

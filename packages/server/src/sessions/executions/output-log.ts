@@ -8,6 +8,7 @@
  * to two rotating files. Readers read what is kept, so a slow one skips and never slows the program.
  *
  * Holds always, for every page: `after + skippedBytes + bytes of the chunks = seq`.
+ * Each chunk has the time at which it was received, to a tenth of a second; output of the first tenth has the execution's start time.
  * Lost at `kill -9`: what came within the first 100 ms of a small output; otherwise what came during the write before it and a pause
  * of 20 ms. The guest has its last MiB still in its journal, so whoever attaches again after `seq` gets it from there; what that
  * does not hold any more is a gap, and is told.
@@ -19,6 +20,7 @@ import { RunningOutput } from './running-output.ts'
 import type { StoredOutput } from './stored-output.ts'
 
 export type { OutputPage } from './output-page.ts'
+export type { StoredChunk } from './output-record.ts'
 export { keptSeqOf }
 export { openStoredOutput } from './stored-output.ts'
 export type { StoredOutput, StoredOutputNeeds } from './stored-output.ts'
@@ -47,6 +49,9 @@ export interface OutputLogNeeds {
   readonly directory: string
   /** The execution's id. */
   readonly id: string
+  /** When the execution started; `clock` gives times to compare with it. */
+  readonly startTime: number
+  readonly clock: () => number
   /** Output could not be written and is lost to later readers. */
   readonly onTrouble?: (error: Error) => void
 }

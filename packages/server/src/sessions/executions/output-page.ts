@@ -3,11 +3,11 @@
  *
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
-import type { OutputChunk } from '../../guest/inside.ts'
+import type { StoredChunk } from './output-record.ts'
 
 /** A piece of what was printed. The gap before a chunk is `chunk.seq - chunk.bytes.length` minus the number before it. */
 export interface OutputPage {
-  readonly chunks: readonly OutputChunk[]
+  readonly chunks: readonly StoredChunk[]
   /** Bytes between `after` and `seq` that are in no chunk, because they are not kept any more. */
   readonly skippedBytes: number
   /** What to give as `after` to go on. */
@@ -17,7 +17,7 @@ export interface OutputPage {
 export class PageBuilder {
   readonly #after: number
   readonly #limitBytes: number
-  readonly #chunks: OutputChunk[] = []
+  readonly #chunks: StoredChunk[] = []
   #keptBytes = 0
   #seq: number
 
@@ -35,7 +35,7 @@ export class PageBuilder {
     return this.#keptBytes >= this.#limitBytes
   }
 
-  add(chunks: readonly OutputChunk[]): void {
+  add(chunks: readonly StoredChunk[]): void {
     for (const chunk of chunks) {
       if (this.isFull) return
       if (chunk.seq > this.#seq) this.#take(chunk)
@@ -48,11 +48,11 @@ export class PageBuilder {
     return { chunks: this.#chunks, skippedBytes: seq - this.#after - this.#keptBytes, seq }
   }
 
-  #take({ channel, bytes, seq }: OutputChunk): void {
+  #take({ channel, bytes, seq, at }: StoredChunk): void {
     const start = Math.max(seq - bytes.length, this.#seq)
     const end = Math.min(seq, start + this.#limitBytes - this.#keptBytes)
     const from = start - (seq - bytes.length)
-    this.#chunks.push({ channel, bytes: bytes.subarray(from, from + end - start), seq: end })
+    this.#chunks.push({ channel, bytes: bytes.subarray(from, from + end - start), seq: end, at })
     this.#keptBytes += end - start
     this.#seq = end
   }

@@ -5,7 +5,9 @@
  *
  * Little-endian. First `HFO1` and a u32: the number of the file in its row of files (0 in a blob). Then records:
  * u8 channel (1 stdout, 2 stderr), u32 length (1 to 65,536), u64 sequence number after its last byte, the bytes. Numbers grow;
- * a jump between records is output that was lost. Reading stops at the first thing that is not a whole, sensible record.
+ * a jump between records is output that was lost. A record with 3 in place of the channel has no bytes, and a time in Unix milliseconds
+ * in place of the number: when the records after it were received. Those before the first have the execution's start time.
+ * Reading stops at the first thing that is not a whole, sensible record.
  */
 import type { OutputChunk } from '../../guest/inside.ts'
 
@@ -14,9 +16,15 @@ export const FILE_HEADER_BYTES = 8
 export const RECORD_HEADER_BYTES = 13
 export const MAX_RECORD_BYTES = 65_536
 const SEQ_OFFSET = 5
+const TIME = 3
 const FIRST_BYTES = 512
 /** Doubling is for small buffers. */
 const MAX_GROWTH_BYTES = 262_144
+
+export interface StoredChunk extends OutputChunk {
+  /** When the server received it, in Unix milliseconds, as precise as the times that are stored. */
+  readonly at: number
+}
 
 /** How many bytes a chunk takes at most, when it is not joined to the record before it. */
 export function framedBytes(length: number): number {
@@ -37,36 +45,57 @@ export function readFileHeader(bytes: Buffer): number | null {
 }
 
 export interface ParsedRecords {
-  readonly chunks: readonly OutputChunk[]
+  readonly chunks: readonly StoredChunk[]
   /** Where the first thing begins that is not a whole record. */
   readonly endOffset: number
+  /** The time of what follows there. */
+  readonly time: number
 }
 
-/** Whole records whose numbers grow beyond `after`. The chunks share the given memory. */
-export function parseRecords(bytes: Buffer, offset: number, after: number): ParsedRecords {
-  const chunks: OutputChunk[] = []
+/** Whole records whose numbers grow beyond `after`; `startTime` is the time of those before the first time record. The chunks share the given memory. */
+export function parseRecords(bytes: Buffer, offset: number, after: number, startTime: number): ParsedRecords {
+  const chunks: StoredChunk[] = []
   let at = offset
   let seq = after
+  let time = startTime
   while (bytes.length - at >= RECORD_HEADER_BYTES) {
     const channel = bytes[at]
     const length = bytes.readUInt32LE(at + 1)
-    const recordSeq = bytes.readUInt32LE(at + SEQ_OFFSET) + bytes.readUInt32LE(at + SEQ_OFFSET + 4) * 0x1_0000_0000
-    const end = at + RECORD_HEADER_BYTES + length
-    if ((channel !== 1 && channel !== 2) || length === 0 || length > MAX_RECORD_BYTES || end > bytes.length) break
-    if (!Number.isSafeInteger(recordSeq) || recordSeq - length < seq) break
-    chunks.push({ channel: channel === 1 ? 'stdout' : 'stderr', bytes: bytes.subarray(at + RECORD_HEADER_BYTES, end), seq: recordSeq })
-    seq = recordSeq
+    const value = bytes.readUInt32LE(at + SEQ_OFFSET) + bytes.readUInt32LE(at + SEQ_OFFSET + 4) * 0x1_0000_0000
+    const begin = at + RECORD_HEADER_BYTES
+    const end = begin + length
+    if (!Number.isSafeInteger(value) || end > bytes.length) break
+    if (channel === TIME && length === 0) {
+      time = value
+      at = end
+      continue
+    }
+    if ((channel !== 1 && channel !== 2) || length === 0 || length > MAX_RECORD_BYTES || value - length < seq) break
+    chunks.push({ channel: channel === 1 ? 'stdout' : 'stderr', bytes: bytes.subarray(begin, end), seq: value, at: time })
+    seq = value
     at = end
   }
-  return { chunks, endOffset: at }
+  return { chunks, endOffset: at, time }
 }
 
-/** Records in memory, in their stored form. A chunk that goes on where the last record ended is joined to it. */
+/** Records in memory, in their stored form. A chunk that goes on where the last record ended, at the same time, is joined to it. */
 export class RecordBuffer {
+  readonly #startTime: number
+  #time: number
   #bytes: Buffer = Buffer.alloc(0)
   #used = 0
   #lastOffset = -1
   #lastSeq = 0
+
+  constructor(startTime: number) {
+    this.#startTime = startTime
+    this.#time = startTime
+  }
+
+  /** The time of its last record. */
+  get time(): number {
+    return this.#time
+  }
 
   get size(): number {
     return this.#used
@@ -82,7 +111,8 @@ export class RecordBuffer {
     return this.#bytes.subarray(0, this.#used)
   }
 
-  append({ channel, bytes, seq }: OutputChunk): void {
+  append({ channel, bytes, seq, at }: StoredChunk): void {
+    if (at !== this.#time) this.#addTime(at)
     const start = seq - bytes.length
     const code = channel === 'stdout' ? 1 : 2
     for (let from = 0; from < bytes.length;) {
@@ -91,8 +121,9 @@ export class RecordBuffer {
     }
   }
 
-  /** Keeps its memory for the next records. */
+  /** Keeps its memory for the next records. They state their time again: they may become the first of a file. */
   clear(): void {
+    this.#time = this.#startTime
     this.#used = 0
     this.#lastOffset = -1
   }
@@ -117,14 +148,28 @@ export class RecordBuffer {
     return taken
   }
 
+  #addTime(time: number): void {
+    const at = this.#used
+    this.#reserve(at + RECORD_HEADER_BYTES)
+    this.#used = at + RECORD_HEADER_BYTES
+    this.#lastOffset = -1
+    this.#time = time
+    this.#bytes[at] = TIME
+    this.#writeHeader(at, 0, time)
+  }
+
   #put(at: number, length: number, bytes: Buffer, from: number, taken: number, seq: number): void {
     this.#reserve(this.#used + taken)
     bytes.copy(this.#bytes, this.#used, from, from + taken)
     this.#used += taken
-    this.#bytes.writeUInt32LE(length, at + 1)
-    this.#bytes.writeUInt32LE(seq % 0x1_0000_0000, at + SEQ_OFFSET)
-    this.#bytes.writeUInt32LE(Math.floor(seq / 0x1_0000_0000), at + SEQ_OFFSET + 4)
+    this.#writeHeader(at, length, seq)
     this.#lastSeq = seq
+  }
+
+  #writeHeader(at: number, length: number, value: number): void {
+    this.#bytes.writeUInt32LE(length, at + 1)
+    this.#bytes.writeUInt32LE(value % 0x1_0000_0000, at + SEQ_OFFSET)
+    this.#bytes.writeUInt32LE(Math.floor(value / 0x1_0000_0000), at + SEQ_OFFSET + 4)
   }
 
   #reserve(needed: number): void {

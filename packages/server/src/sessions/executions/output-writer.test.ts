@@ -10,12 +10,12 @@ function writing() {
   const someone = { follows: false }
   const files = { write: async (bytes: Uint8Array) => void sizes.push(bytes.length), close: async () => undefined }
   const ignore = () => undefined
-  const writer = new OutputWriter({ files, seq: 0, isFollowed: () => someone.follows, onWritten: ignore, onTrouble: ignore })
+  const writer = new OutputWriter({ files, seq: 0, startTime: 0, isFollowed: () => someone.follows, onWritten: ignore, onTrouble: ignore })
   let seq = 0
   /** Long after the line before, as a disk sees it: whatever can happen without time passing has happened. */
   const say = async (bytes: Buffer) => {
     seq += bytes.length
-    writer.append({ channel: 'stdout', bytes, seq })
+    writer.append({ channel: 'stdout', bytes, seq, at: 0 })
     await vi.advanceTimersByTimeAsync(0)
   }
   return { writer, sizes, someone, say }

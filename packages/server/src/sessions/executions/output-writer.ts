@@ -7,10 +7,10 @@
  * a moment later anyway, and at least the last FILE_BYTES are kept without a gap. So neither the program nor the disk pays for a
  * gigabyte of which a megabyte is kept, and memory stays constant.
  */
-import type { OutputChunk } from '../../guest/inside.ts'
 import { FILE_BYTES } from './output-files.ts'
 import type { OutputFileWriter } from './output-files.ts'
 import { RecordBuffer } from './output-record.ts'
+import type { StoredChunk } from './output-record.ts'
 
 /** Also for those who follow it a batch of this size is worth a pause. */
 const LARGE_BATCH_BYTES = 65_536
@@ -20,6 +20,8 @@ export const PAUSE_MS = 20
 export interface OutputWriterNeeds {
   readonly files: Pick<OutputFileWriter, 'write' | 'close'>
   readonly seq: number
+  /** When the execution started. */
+  readonly startTime: number
   /** Somebody waits for the next batch, and is not kept waiting for a small one. */
   isFollowed(): boolean
   /** A batch was written, or was lost. */
@@ -53,7 +55,7 @@ export class OutputWriter {
     this.#needs = needs
     this.#appendedSeq = needs.seq
     this.#writtenSeq = needs.seq
-    this.#filling = { records: new RecordBuffer(), seq: needs.seq, startsAnew: false }
+    this.#filling = { records: new RecordBuffer(needs.startTime), seq: needs.seq, startsAnew: false }
   }
 
   /** Everything up to here was written or is lost. */
@@ -66,7 +68,7 @@ export class OutputWriter {
     return this.#writtenSeq >= this.#appendedSeq
   }
 
-  append(chunk: OutputChunk): void {
+  append(chunk: StoredChunk): void {
     this.#filling.records.append(chunk)
     this.#filling.seq = chunk.seq
     this.#appendedSeq = chunk.seq
@@ -101,7 +103,7 @@ export class OutputWriter {
   }
 
   #emptyBatch(used: RecordBuffer | undefined): Batch {
-    const records = used ?? this.#spare ?? new RecordBuffer()
+    const records = used ?? this.#spare ?? new RecordBuffer(this.#needs.startTime)
     if (used === undefined) this.#spare = null
     records.clear()
     return { records, seq: this.#appendedSeq, startsAnew: false }

@@ -9,7 +9,8 @@ import type { OutputPlace } from './output-files.ts'
 import type { OutputLog, OutputLogNeeds } from './output-log.ts'
 import { PageBuilder } from './output-page.ts'
 import type { OutputPage } from './output-page.ts'
-import { FILE_HEADER_BYTES, fileHeader, framedBytes, parseRecords, RecordBuffer } from './output-record.ts'
+import { FILE_HEADER_BYTES, fileHeader, framedBytes, parseRecords, RECORD_HEADER_BYTES, RecordBuffer } from './output-record.ts'
+import type { StoredChunk } from './output-record.ts'
 import { OutputWriter } from './output-writer.ts'
 import { addFromFiles } from './stored-output.ts'
 
@@ -17,6 +18,8 @@ import { addFromFiles } from './stored-output.ts'
 const SMALL_BYTES = 8_192
 /** An execution that still runs after this time has even a small output written down. */
 const SPILL_AFTER_MS = 100
+/** How precise the stored times are. A command that ends sooner stores none. */
+const TIME_STEP_MS = 100
 
 export class RunningOutput implements OutputLog {
   readonly #place: OutputPlace
@@ -25,6 +28,10 @@ export class RunningOutput implements OutputLog {
   #small: RecordBuffer | null
   #writer: OutputWriter | null = null
   #spillTimer: NodeJS.Timeout | null = null
+  readonly #startTime: number
+  readonly #clock: () => number
+  /** Of what was appended last. */
+  #time: number
   #seq: number
   #closing: Promise<Uint8Array | null> | null = null
   #isSettled = false
@@ -33,11 +40,14 @@ export class RunningOutput implements OutputLog {
   #news = 0
   #waiting = new Set<() => void>()
 
-  constructor({ directory, id, onTrouble }: OutputLogNeeds, files: OutputFileWriter | null, seq: number) {
+  constructor({ directory, id, startTime, clock, onTrouble }: OutputLogNeeds, files: OutputFileWriter | null, seq: number) {
     this.#place = { directory, id }
     this.#onTrouble = (error) => onTrouble?.(error instanceof Error ? error : new Error(String(error)))
+    this.#startTime = startTime
+    this.#clock = clock
+    this.#time = startTime
     this.#seq = seq
-    this.#small = files === null ? new RecordBuffer() : null
+    this.#small = files === null ? new RecordBuffer(startTime) : null
     if (files !== null) this.#writer = this.#createWriter(files)
   }
 
@@ -52,10 +62,11 @@ export class RunningOutput implements OutputLog {
   append(chunk: OutputChunk): void {
     if (this.#closing !== null || chunk.seq <= this.#seq) return
     const knownBytes = Math.max(0, this.#seq - (chunk.seq - chunk.bytes.length))
-    const fresh = knownBytes === 0 ? chunk : { ...chunk, bytes: chunk.bytes.subarray(knownBytes) }
-    this.#seq = chunk.seq
+    const { channel, seq } = chunk
+    const fresh = { channel, bytes: knownBytes === 0 ? chunk.bytes : chunk.bytes.subarray(knownBytes), seq, at: this.#timeOfNow() }
+    this.#seq = seq
     const small = this.#small
-    if (small !== null && FILE_HEADER_BYTES + small.size + framedBytes(fresh.bytes.length) <= SMALL_BYTES) {
+    if (small !== null && FILE_HEADER_BYTES + small.size + sizeIn(small, fresh) <= SMALL_BYTES) {
       small.append(fresh)
       this.#writer?.append(fresh)
       if (this.#writer === null) this.#spillTimer ??= setTimeout(() => this.#spill(small), SPILL_AFTER_MS).unref()
@@ -77,10 +88,10 @@ export class RunningOutput implements OutputLog {
     const page = new PageBuilder(after, limitBytes)
     const endSeq = this.#seq
     if (this.#small !== null) {
-      page.add(recordsOf(this.#small))
+      page.add(this.#recordsOf(this.#small))
     } else {
       await this.#writer?.flush()
-      await addFromFiles(page, new OutputFileReader(this.#place), endSeq)
+      await addFromFiles(page, new OutputFileReader(this.#place, this.#startTime), endSeq)
     }
     return page.finish(endSeq)
   }
@@ -116,7 +127,7 @@ export class RunningOutput implements OutputLog {
   }
 
   async *#pages(after: number, signal: AbortSignal | undefined): AsyncGenerator<OutputPage, void, void> {
-    const reader = new OutputFileReader(this.#place)
+    const reader = new OutputFileReader(this.#place, this.#startTime)
     let cursor = after
     for (;;) {
       if (signal?.aborted) return
@@ -137,7 +148,7 @@ export class RunningOutput implements OutputLog {
   async #nextPage(reader: OutputFileReader, after: number): Promise<OutputPage> {
     const page = new PageBuilder(after)
     const endSeq = this.#writtenSeq
-    if (this.#small !== null) page.add(recordsOf(this.#small))
+    if (this.#small !== null) page.add(this.#recordsOf(this.#small))
     else if (endSeq > after) page.add(await reader.next(after))
     // One step at a time: there may be more in the files.
     return page.finish(page.seq > after ? page.seq : endSeq)
@@ -152,7 +163,7 @@ export class RunningOutput implements OutputLog {
     this.#spillTimer = null
     if (this.#writer !== null) return
     const writer = this.#toFiles()
-    for (const chunk of recordsOf(small)) writer.append(chunk)
+    for (const chunk of this.#recordsOf(small)) writer.append(chunk)
   }
 
   #toFiles(): OutputWriter {
@@ -164,10 +175,22 @@ export class RunningOutput implements OutputLog {
     return new OutputWriter({
       files,
       seq: this.#small === null ? this.#seq : 0,
+      startTime: this.#startTime,
       isFollowed: () => this.#followers > 0,
       onWritten: () => this.#tell(),
       onTrouble: this.#onTrouble,
     })
+  }
+
+  /** Changes at most once in `TIME_STEP_MS`, also when the clock was set back. */
+  #timeOfNow(): number {
+    const now = this.#clock()
+    if (Math.abs(now - this.#time) >= TIME_STEP_MS) this.#time = now
+    return this.#time
+  }
+
+  #recordsOf(small: RecordBuffer): readonly StoredChunk[] {
+    return parseRecords(small.bytes, 0, 0, this.#startTime).chunks
   }
 
   #tell(): void {
@@ -191,6 +214,7 @@ export class RunningOutput implements OutputLog {
   }
 }
 
-function recordsOf(small: RecordBuffer): readonly OutputChunk[] {
-  return parseRecords(small.bytes, 0, 0).chunks
+/** At most. */
+function sizeIn(records: RecordBuffer, { bytes, at }: StoredChunk): number {
+  return framedBytes(bytes.length) + (at === records.time ? 0 : RECORD_HEADER_BYTES)
 }

@@ -4,11 +4,11 @@
  * ingress → access → policy → [sessions] → sandboxes → guest → result
  */
 import { HoldfastError } from '@holdfast/protocol'
-import type { OutputChunk } from '../../guest/inside.ts'
 import { OutputFileReader, removeOutputFiles } from './output-files.ts'
 import { PageBuilder } from './output-page.ts'
 import type { OutputPage } from './output-page.ts'
 import { FILE_HEADER_BYTES, parseRecords, readFileHeader } from './output-record.ts'
+import type { StoredChunk } from './output-record.ts'
 
 /** The kept output of an execution, whether it still runs or has ended. */
 export interface StoredOutput {
@@ -27,16 +27,18 @@ export interface StoredOutputNeeds {
   readonly blob: Uint8Array | null
   /** From the execution's row: its `output_seq`. */
   readonly seq: number
+  /** From the execution's row: its `started_at`. */
+  readonly startTime: number
 }
 
 /** The output of an execution that has ended. Reading a blob that is damaged throws `store_corrupt`. */
-export function openStoredOutput({ blob, seq, ...place }: StoredOutputNeeds): StoredOutput {
+export function openStoredOutput({ blob, seq, startTime, ...place }: StoredOutputNeeds): StoredOutput {
   return {
     seq,
     read: async (after, limitBytes) => {
       const page = new PageBuilder(after, limitBytes)
-      if (blob === null) await addFromFiles(page, new OutputFileReader(place), seq)
-      else page.add(decodeBlob(blob, seq))
+      if (blob === null) await addFromFiles(page, new OutputFileReader(place, startTime), seq)
+      else page.add(decodeBlob(blob, seq, startTime))
       return page.finish(seq)
     },
     remove: () => removeOutputFiles(place),
@@ -44,10 +46,10 @@ export function openStoredOutput({ blob, seq, ...place }: StoredOutputNeeds): St
 }
 
 /** Nothing in a blob is believed: one that is not exactly what `close` gives is refused. */
-function decodeBlob(blob: Uint8Array, seq: number): readonly OutputChunk[] {
+function decodeBlob(blob: Uint8Array, seq: number, startTime: number): readonly StoredChunk[] {
   if (blob.length === 0) return []
   const bytes = Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength)
-  const { chunks, endOffset } = parseRecords(bytes, FILE_HEADER_BYTES, 0)
+  const { chunks, endOffset } = parseRecords(bytes, FILE_HEADER_BYTES, 0, startTime)
   const isWhole = readFileHeader(bytes) === 0 && endOffset === bytes.length && (chunks.at(-1)?.seq ?? 0) <= seq
   if (!isWhole) throw new HoldfastError('store_corrupt', `the stored output of ${blob.length} bytes is damaged at byte ${endOffset}`)
   return chunks

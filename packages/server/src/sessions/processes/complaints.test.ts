@@ -25,7 +25,7 @@ test('only stderr counts, and only what was printed last is looked through', asy
     seq: 1_000_000,
     read: async (after): Promise<OutputPage> => {
       asked.push(after)
-      const chunk = (channel: 'stdout' | 'stderr', text: string) => ({ channel, bytes: Buffer.from(text), seq: 1 })
+      const chunk = (channel: 'stdout' | 'stderr', text: string) => ({ channel, bytes: Buffer.from(text), seq: 1, at: 0 })
       return { chunks: [chunk('stderr', 'oh '), chunk('stdout', 'fine '), chunk('stderr', 'dear')], skippedBytes: 0, seq: 1_000_000 }
     },
   }

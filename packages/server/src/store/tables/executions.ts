@@ -140,6 +140,13 @@ export async function endExecution(
   return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
 }
 
+/** Removes the record of one that was never sent to its guest, also when the loss of its sandbox has ended it. Gives its status; `null`: there is none. */
+export async function withdrawExecution(transaction: Transaction, id: string, sandboxId: string): Promise<ExecutionStatus | null> {
+  const text = `DELETE FROM executions WHERE id = ? AND sandbox_id = ? AND status IN ('running', 'lost') RETURNING status`
+  const row = await transaction.get(text, id, sandboxId)
+  return row === undefined ? null : new RowReader('executions', row).word('status', EXECUTION_STATUSES)
+}
+
 /** What it printed, for an end that was written by somebody who did not know. */
 export async function addOutputOfEnded(
   transaction: Transaction,

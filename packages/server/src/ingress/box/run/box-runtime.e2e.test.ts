@@ -3,16 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../../test/environment/backends.ts'
 import { eventually } from '../../../../../../test/servers/eventually.ts'
 import { boxRefusal } from '../contract/box-client.ts'
 import { tenantOf } from '../tenant.ts'
 import { CONTEXT, dataOf, openBoxWorld, OTHER_CONTEXT, relayHeaders, TENANT } from './contract/box-world.ts'
 import type { BoxWorld } from './contract/box-world.ts'
 
-const KINDS = ['bubblewrap', 'docker']
-
-for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`Box clients on ${under.kind}${because(under)}`, () => {
     let world: BoxWorld
     beforeAll(async () => {

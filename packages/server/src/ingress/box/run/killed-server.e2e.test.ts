@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../../test/environment/backends.ts'
 import { dialBox } from '../contract/box-client.ts'
 import type { BoxTestClient } from '../contract/box-client.ts'
 import { CONTEXT, dataOf, INSTANCE, relayHeaders, TENANT } from './contract/box-world.ts'
@@ -14,9 +14,7 @@ import { openRelay } from './contract/relay-client.ts'
 
 const PROGRAM = join(import.meta.dirname, 'contract', 'box-server-program.ts')
 
-const KINDS = ['bubblewrap', 'docker']
-
-for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`a killed Box server on ${under.kind}${because(under)}`, () => {
     let home: string
     let server: ChildProcess

@@ -5,15 +5,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ArtifactManifest, BoxStorageAnalysis, manifestDigest } from '@holdfast/protocol/box'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { backendsUnderTest, because } from '../../../../../../test/environment/backends.ts'
+import { backendsAbovePort, because } from '../../../../../../test/environment/backends.ts'
 import { eventually } from '../../../../../../test/servers/eventually.ts'
 import { boxRefusal } from '../contract/box-client.ts'
 import { CONTEXT, openBoxWorld, OTHER_CONTEXT, relayHeaders, TENANT } from './contract/box-world.ts'
 import type { BoxWorld } from './contract/box-world.ts'
 
-const KINDS = ['bubblewrap', 'docker']
-
-for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+for (const under of await backendsAbovePort()) {
   describe.skipIf(under.skipReason !== null)(`LangBot 4.11 on ${under.kind}${because(under)}`, () => {
     let root: string
     let world: BoxWorld
