@@ -27,13 +27,34 @@ const UNIT_TEST_LIMIT_SECONDS = 120
  * @returns {Promise<Totals>}
  */
 export async function runGuestTests(root, filters) {
-  const isWanted = (/** @type {string} */ path) => filters.length === 0 || filters.some((filter) => path.includes(filter))
+  const { unitTests, fuzzers } = guestTestFiles(root, filters)
   /** @type {Totals} */
   const totals = { passed: 0, failed: 0, skipped: 0 }
   await step('Compiling the whole guest with sanitizers', () => buildSanitizedGuest(root))
-  for (const path of filesIn(join(root, 'guest', 'tests'), '_test.c').filter(isWanted)) add(totals, await orFailed(runUnitTest(root, path)))
-  for (const path of filesIn(join(root, 'guest', 'fuzz'), '.c').filter(isWanted)) add(totals, await orFailed(runFuzzer(root, path)))
+  for (const path of unitTests) add(totals, await orFailed(runUnitTest(root, path)))
+  for (const path of fuzzers) add(totals, await orFailed(runFuzzer(root, path)))
   return totals
+}
+
+/**
+ * @param {string} root the repository
+ * @param {readonly string[]} filters
+ */
+export function hasGuestTests(root, filters) {
+  const { unitTests, fuzzers } = guestTestFiles(root, filters)
+  return unitTests.length + fuzzers.length > 0
+}
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} filters
+ */
+function guestTestFiles(root, filters) {
+  const isWanted = (/** @type {string} */ path) => filters.length === 0 || filters.some((filter) => path.includes(filter))
+  return {
+    unitTests: filesIn(join(root, 'guest', 'tests'), '_test.c').filter(isWanted),
+    fuzzers: filesIn(join(root, 'guest', 'fuzz'), '.c').filter(isWanted),
+  }
 }
 
 /**

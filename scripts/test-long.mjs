@@ -15,6 +15,7 @@ const PARTS = {
   load: 'test/load/run.ts',
   places: 'test/places/run.ts',
   'not-root': 'test/not-root/run.ts',
+  'root-inside': 'test/root-inside/run.ts',
   crashes: 'test/chaos/sessions/run.ts',
   'store-faults': 'test/chaos/store-faults/run.ts',
   'in-flight': 'test/in-flight/run.ts',
@@ -22,6 +23,7 @@ const PARTS = {
   upgrade: 'test/upgrade/run.ts',
   langbot: 'test/interop/run.ts',
   'first-use': 'test/first-use/run.ts',
+  docker: 'test/on-docker/run.ts',
 }
 
 /**

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runGuestTests } from './guest-tests.mjs'
+import { hasGuestTests, runGuestTests } from './guest-tests.mjs'
 import { runInForeground } from './set-up/command.mjs'
 import { say } from './set-up/say.mjs'
 import { describeBackends, describeSkips, readVitestReport, uncoveredBackends } from './test-report.mjs'
@@ -20,12 +20,14 @@ import { describeBackends, describeSkips, readVitestReport, uncoveredBackends } 
  */
 export async function runTests(root, node, env, args) {
   const filters = args.filter((arg) => !arg.startsWith('-'))
-  const guest = await runGuestTests(root, filters)
   const reportDirectory = mkdtempSync(join(tmpdir(), 'holdfast-report-'))
   try {
+    // The C side leaves one core idle, so vitest runs beside it; not on a terminal, where both draw.
+    const guestTests = runGuestTests(root, filters)
+    if (process.stderr.isTTY) await guestTests
     // A filter that means C tests may match no other file; without such a match, matching nothing is a mistake.
-    const options = guest.passed + guest.failed > 0 ? ['--passWithNoTests'] : []
-    const exitCode = await runVitest(root, node, env, [...options, ...args], reportDirectory)
+    const options = hasGuestTests(root, filters) ? ['--passWithNoTests'] : []
+    const [guest, exitCode] = await Promise.all([guestTests, runVitest(root, node, env, [...options, ...args], reportDirectory)])
     const report = readVitestReport(reportDirectory, exitCode)
     const required = (env.HOLDFAST_REQUIRE_BACKENDS ?? '').split(',').filter((kind) => kind !== '')
     const uncovered = args.length === 0 ? uncoveredBackends(report, required) : []

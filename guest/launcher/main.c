@@ -9,8 +9,12 @@
  * `holdfast-launcher hide-processes PID GROUP` does only that, to a container that an engine has started;
  * `holdfast-launcher try-hiding` does it to nobody, and reports whether it can.
  * `holdfast-launcher limit-terminals PID MOST` bounds the terminals of such a container;
+ * `holdfast-launcher mount-in-container PID STARTTIME …` gives such a container mounts with owner maps (container-mounts.h);
  * `holdfast-launcher try-owner-map LINES PATH…` reports whether these paths can be mounted with an owner map;
  * `holdfast-launcher try-overlay LINES LOWER LAYER` reports whether LOWER can be the lower directory of an overlay with such a map.
+ * `holdfast-launcher mount-container-root OWNERS LAYER TARGET LOWER…` mounts what container-root.h says;
+ * `holdfast-launcher remove-container-root TARGET` unmounts it;
+ * `holdfast-launcher map-users PID LINES` writes the maps of the user namespace that the guest of a container has made.
  * `holdfast-launcher subordinate …` runs a program, which may be the launcher again, as root over subordinate ids (subordinate.h).
  *
  * Holds always: a process is on record in the state directory before it can do anything, so whatever dies at
@@ -26,6 +30,8 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "container-mounts.h"
+#include "container-root.h"
 #include "guest-socket.h"
 #include "hidden-processes.h"
 #include "jail.h"
@@ -80,6 +86,12 @@ int main(int argc, char **argv) {
     report_started(first, process_starttime(first));
     return 0;
   }
+  if (argc >= 4 && strcmp(argv[1], "mount-in-container") == 0) {
+    const struct container container = {.init = (pid_t)plan_number(argv[2]), .starttime = plan_number(argv[3])};
+    mount_in_container(container, argv + 4, argc - 4);
+    report_started(container.init, container.starttime);
+    return 0;
+  }
   if (argc >= 4 && strcmp(argv[1], "try-owner-map") == 0) {
     try_owner_map(argv[2], argv + 3, argc - 3);
     report_started(getpid(), process_starttime(getpid()));
@@ -87,6 +99,22 @@ int main(int argc, char **argv) {
   }
   if (argc == 5 && strcmp(argv[1], "try-overlay") == 0) {
     try_overlay(argv[2], argv[3], argv[4]);
+    report_started(getpid(), process_starttime(getpid()));
+    return 0;
+  }
+  if (argc >= 6 && strcmp(argv[1], "mount-container-root") == 0) {
+    mount_container_root(&(struct container_root){.owners = argv[2], .layer = argv[3], .target = argv[4], .lowers = argv + 5, .lower_count = argc - 5});
+    report_started(getpid(), process_starttime(getpid()));
+    return 0;
+  }
+  if (argc == 4 && strcmp(argv[1], "map-users") == 0) {
+    pid_t first = (pid_t)plan_number(argv[2]);
+    owner_map_write(first, argv[3]);
+    report_started(first, process_starttime(first));
+    return 0;
+  }
+  if (argc == 3 && strcmp(argv[1], "remove-container-root") == 0) {
+    remove_container_root(argv[2]);
     report_started(getpid(), process_starttime(getpid()));
     return 0;
   }

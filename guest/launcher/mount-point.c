@@ -22,11 +22,11 @@ static int step_into(int parent, const char *name, int flags) {
   return (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
 }
 
-int mount_point_open_below(const char *root, const char *relative, bool directory) {
+int mount_point_open_below(int root, const char *relative, bool directory) {
   char path[4096];
   if (strlen(relative) >= sizeof path) fail("mount", "the mount target %s is too long", relative);
   strcpy(path, relative);
-  int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int at = root < 0 ? -1 : openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (char *name = strtok(path, "/"), *following; name != NULL && at >= 0; name = following) {
     following = strtok(NULL, "/");
     bool wants_directory = directory || following != NULL;
@@ -45,6 +45,6 @@ int mount_point_open_below(const char *root, const char *relative, bool director
     errno = error;
     at = next;
   }
-  if (at < 0) fail("mount", "cannot make the mount point %s inside another mount: %s", relative, strerror(errno));
+  if (at < 0) fail("mount", "cannot make the mount point %s inside another mount: %s", relative, errno == ELOOP ? "a symbolic link is in its way" : strerror(errno));
   return at;
 }

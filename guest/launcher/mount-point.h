@@ -11,8 +11,8 @@ int mount_point_make(int parent, const char *name, bool directory);
 
 /*
  * A mount point inside another mount, made where it is missing, opened without ever following a symbolic link. A
- * directory made here belongs to the owner of the one it is made in, so that people can remove it again.
+ * directory made here belongs to the owner of the one it is made in, so that people can remove it again. `root` stays open.
  */
-int mount_point_open_below(const char *root, const char *relative, bool directory);
+int mount_point_open_below(int root, const char *relative, bool directory);
 
 #endif

@@ -20,12 +20,12 @@ static void write_map(pid_t holder, const char *which, const char *text) {
   close(file);
 }
 
-static void write_maps(pid_t holder, const void *lines) {
+void owner_map_write(pid_t holder, const void *lines) {
   write_map(holder, "uid_map", lines);
   write_map(holder, "gid_map", lines);
 }
 
-int owner_map_open(const char *lines) { return held_namespace_open("owner map", write_maps, lines); }
+int owner_map_open(const char *lines) { return held_namespace_open("owner map", owner_map_write, lines); }
 
 void try_owner_map(const char *lines, char **paths, int count) {
   int namespace = owner_map_open(lines);

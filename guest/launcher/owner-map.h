@@ -7,6 +7,11 @@
 #ifndef HOLDFAST_LAUNCHER_OWNER_MAP_H
 #define HOLDFAST_LAUNCHER_OWNER_MAP_H
 
+#include <sys/types.h>
+
+/* Of the user namespace of a process: users first, then groups. `lines` is text. */
+void owner_map_write(pid_t process, const void *lines);
+
 /* A descriptor of a user namespace that holds the map and no process. The caller closes it. */
 int owner_map_open(const char *lines);
 

@@ -61,7 +61,7 @@ static void enter_user_namespace(void) {
 }
 
 /* Slave, not private: what the host unmounts later must not be held by every sandbox. */
-static void enter_mount_namespace(void) {
+void staging_enter_mount_namespace(void) {
   if (unshare(CLONE_NEWNS) != 0) fail("staging", "cannot make a mount namespace: %s", strerror(errno));
   if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) != 0) fail("staging", "cannot detach from the host's mounts: %s", strerror(errno));
 }
@@ -74,7 +74,7 @@ int staging_open(const char *path) {
   return raise_descriptor(descriptor);
 }
 
-static bool is_directory(int source) {
+bool staging_is_directory(int source) {
   struct stat status;
   if (fstat(source, &status) != 0) fail("mount", "cannot look at a mount source: %s", strerror(errno));
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) fail("mount", "a mount source is neither a directory nor a regular file");
@@ -97,29 +97,45 @@ int staging_copy_mount(const struct source *source, int descriptor, int owners) 
   return tree;
 }
 
-static void attach_source(const struct source *source, int descriptor, int owners, int mount_point) {
-  int tree = staging_copy_mount(source, descriptor, owners);
+int staging_copy_directory(int directory) {
+  int tree = (int)syscall(SYSCALL_OPEN_TREE, directory, "", CLONE_TREE | O_CLOEXEC | AT_EMPTY_PATH);
+  if (tree < 0) fail("mount", "cannot copy the mount of a directory: %s", strerror(errno));
+  return tree;
+}
+
+void staging_attach(int tree, int mount_point, const char *what) {
   if (syscall(SYSCALL_MOVE_MOUNT, tree, "", mount_point, "", MOVE_FROM_DESCRIPTOR | MOVE_TO_DESCRIPTOR) != 0) {
-    fail("mount", "cannot mount %s: %s", source->path_or_options, strerror(errno));
+    fail("mount", "cannot mount %s: %s", what, strerror(errno));
   }
   close(tree);
   close(mount_point);
 }
 
-/*
- * An overlay whose lower directory has mapped owners. The lower mount needs a path for a moment, because older kernels take no detached
- * one; the overlay keeps a copy of its own. Nothing is synced to the disk (volatile): the changes end with the sandbox.
- */
-static void mount_overlay(const struct source *source, int descriptor, int layer, int owners, const char *path) {
-  char lower[300], options[512];
-  snprintf(lower, sizeof lower, "%s-lower", path);
-  if (mkdir(path, 0755) != 0 || mkdir(lower, 0755) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
-  attach_source(source, descriptor, owners, open(lower, O_PATH | O_CLOEXEC));
-  snprintf(options, sizeof options, "lowerdir=%s,upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work,volatile", lower, layer, layer);
-  if (mount("overlay", path, "overlay", MS_NOSUID | MS_NODEV, options) != 0) {
-    fail("overlay", "cannot mount an overlay over %s: %s", source->path_or_options, strerror(errno));
+static int make_own_mount_point(const char *path, bool directory) {
+  if (mount_point_make(AT_FDCWD, path, directory) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
+  int point = open(path, O_PATH | O_CLOEXEC);
+  if (point < 0) fail("staging", "cannot open %s: %s", path, strerror(errno));
+  return point;
+}
+
+/* The lower mounts need a path for a moment, because older kernels take no detached ones; the overlay keeps copies of its own. */
+void staging_mount_overlay(const int *lowers, size_t count, int layer, const char *path, const char *what) {
+  char lower[MAX_LAYERS][32], options[4096] = "lowerdir=";
+  size_t length = strlen(options);
+  if (count > MAX_LAYERS) fail("overlay", "%s has more than %d layers", what, MAX_LAYERS);
+  if (mkdir(path, 0755) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
+  for (size_t i = 0; i < count; i++) {
+    snprintf(lower[i], sizeof lower[i], "%.24s-%zu", path, i);
+    staging_attach(lowers[i], make_own_mount_point(lower[i], true), what);
+    length += (size_t)snprintf(options + length, sizeof options - length, "%s%s", i == 0 ? "" : ":", lower[i]);
+    if (length >= sizeof options) fail("overlay", "the layers of %s are too many", what);
   }
-  if (umount2(lower, MNT_DETACH) != 0) fail("overlay", "cannot unmount %s: %s", lower, strerror(errno));
+  length += (size_t)snprintf(options + length, sizeof options - length, ",upperdir=/proc/self/fd/%d/upper,workdir=/proc/self/fd/%d/work,volatile", layer, layer);
+  if (length >= sizeof options) fail("overlay", "the layers of %s are too many", what);
+  if (mount("overlay", path, "overlay", MS_NOSUID | MS_NODEV, options) != 0) fail("overlay", "cannot mount an overlay over %s: %s", what, strerror(errno));
+  for (size_t i = 0; i < count; i++) {
+    if (umount2(lower[i], MNT_DETACH) != 0) fail("overlay", "cannot unmount %s: %s", lower[i], strerror(errno));
+  }
 }
 
 static void move_mount_to(const char *path, int mount_point) {
@@ -144,13 +160,6 @@ static void open_tun_to_helper(const char *staging_directory) {
   if (made != 0 || mount(path, TUN_DEVICE, NULL, MS_BIND, NULL) != 0) fail("network", "cannot open %s to the network helper: %s", TUN_DEVICE, strerror(errno));
 }
 
-static int make_own_mount_point(const char *path, bool directory) {
-  if (mount_point_make(AT_FDCWD, path, directory) != 0) fail("staging", "cannot make %s: %s", path, strerror(errno));
-  int point = open(path, O_PATH | O_CLOEXEC);
-  if (point < 0) fail("staging", "cannot open %s: %s", path, strerror(errno));
-  return point;
-}
-
 /* One namespace for all sources with the same map. */
 static int owners_of(const struct plan *plan, int *opened, size_t index) {
   const char *lines = plan->sources[index].owners;
@@ -159,6 +168,13 @@ static int owners_of(const struct plan *plan, int *opened, size_t index) {
     if (plan->sources[i].owners != NULL && strcmp(plan->sources[i].owners, lines) == 0) return opened[i];
   }
   return owner_map_open(lines);
+}
+
+static int open_below(const char *path, const char *relative, bool directory) {
+  int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int point = mount_point_open_below(root, relative, directory);
+  close(root);
+  return point;
 }
 
 static void stage_source(const struct plan *plan, const struct staged *staged, int owners, size_t index) {
@@ -174,15 +190,17 @@ static void stage_source(const struct plan *plan, const struct staged *staged, i
   if (source->layer != NULL) {
     char own[256];
     snprintf(own, sizeof own, "%s/%zu", plan->staging_directory, index);
-    mount_overlay(source, descriptor, staged->layers[index], owners, own);
-    if (is_below) move_mount_to(own, mount_point_open_below(path, source->below_path, true));
+    const int lower = staging_copy_mount(source, descriptor, owners);
+    staging_mount_overlay(&lower, 1, staged->layers[index], own, source->path_or_options);
+    if (is_below) move_mount_to(own, open_below(path, source->below_path, true));
     return;
   }
-  const bool directory = is_directory(descriptor);
-  attach_source(source, descriptor, owners, is_below ? mount_point_open_below(path, source->below_path, directory) : make_own_mount_point(path, directory));
+  const bool directory = staging_is_directory(descriptor);
+  const int point = is_below ? open_below(path, source->below_path, directory) : make_own_mount_point(path, directory);
+  staging_attach(staging_copy_mount(source, descriptor, owners), point, source->path_or_options);
 }
 
-static void cover_staging_directory(const char *directory) {
+void staging_cover(const char *directory) {
   if (mount("tmpfs", directory, "tmpfs", MS_NOSUID, "mode=755,size=1m") != 0) {
     fail("staging", "cannot mount a tmpfs on %s: %s", directory, strerror(errno));
   }
@@ -190,15 +208,16 @@ static void cover_staging_directory(const char *directory) {
 
 void try_overlay(const char *owners, const char *lower, const char *layer) {
   const struct source source = {.path_or_options = lower, .layer = layer, .owners = owners};
-  enter_mount_namespace();
+  staging_enter_mount_namespace();
   int descriptor = staging_open(lower), changes = staging_open(layer);
-  cover_staging_directory("/mnt");
-  mount_overlay(&source, descriptor, changes, owner_map_open(owners), "/mnt/0");
+  staging_cover("/mnt");
+  const int tree = staging_copy_mount(&source, descriptor, owner_map_open(owners));
+  staging_mount_overlay(&tree, 1, changes, "/mnt/0", lower);
 }
 
 void staging_prepare(const struct plan *plan, struct staged *staged) {
   if (plan->staging == STAGE_IN_USER_NAMESPACE) enter_user_namespace();
-  if (plan->staging != STAGE_NOT) enter_mount_namespace();
+  if (plan->staging != STAGE_NOT) staging_enter_mount_namespace();
   /* All are opened before the staging directory is covered: a source may lie below it. */
   for (size_t i = 0; i < plan->source_count; i++) {
     const struct source *source = &plan->sources[i];
@@ -208,7 +227,7 @@ void staging_prepare(const struct plan *plan, struct staged *staged) {
   if (plan->staging == STAGE_NOT) return;
   static int owners[MAX_SOURCES];
   for (size_t i = 0; i < plan->source_count; i++) owners[i] = owners_of(plan, owners, i);
-  cover_staging_directory(plan->staging_directory);
+  staging_cover(plan->staging_directory);
   for (size_t i = 0; i < plan->source_count; i++) stage_source(plan, staged, owners[i], i);
   if (plan->network_program != NULL && plan->staging == STAGE_AS_ROOT) open_tun_to_helper(plan->staging_directory);
 }

@@ -27,6 +27,29 @@ int staging_open(const char *path);
  */
 int staging_copy_mount(const struct source *source, int descriptor, int owners);
 
+/* For the program alone from here on: what it mounts is never seen on the host. */
+void staging_enter_mount_namespace(void);
+
+/* A tmpfs over `directory`, for mounts that need a path. */
+void staging_cover(const char *directory);
+
+/* A file is shown at a file, everything else is refused. */
+bool staging_is_directory(int source);
+
+/* Copies what is mounted at a descriptor, without what is mounted below. */
+int staging_copy_directory(int directory);
+
+/* Attaches a detached mount; consumes both descriptors. `what` names it in a report. */
+void staging_attach(int tree, int mount_point, const char *what);
+
+enum { MAX_LAYERS = 128 };
+
+/*
+ * An overlay at `path` over these detached mounts, topmost first, which it consumes. Its changes go to `upper` below `layer`. Nothing is
+ * synced to the disk (volatile): the changes end with the sandbox.
+ */
+void staging_mount_overlay(const int *lowers, size_t count, int layer, const char *path, const char *what);
+
 /* Mounts an overlay in a private mount namespace and ends the program with a report when the kernel refuses it. */
 void try_overlay(const char *owners, const char *lower, const char *layer);
 

@@ -4,11 +4,13 @@
  *   holdfast-guest serve (--listen PATH | --listen-fd N) [--uid U --gid G] [--allow-local-peers]
  *   holdfast-guest serve (--listen PATH | --listen-fd N) --first-user U --user-count N --user-processes N
  *                        [--unlisted PATH]…
+ *   holdfast-guest serve --listen PATH --own-users MAKER --uid 0 --gid 0       (own_users.h)
  *   holdfast-guest APPLET …        (also by the name it is called with)
  */
 #include "applets.h"
 #include "guest.h"
 #include "lockdown.h"
+#include "own_users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,7 @@ static _Noreturn void die(const char *what) {
   exit(1);
 }
 
-static int listen_at(const char *path) {
+static int bind_at(const char *path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) {
     errno = ENAMETOOLONG;
@@ -40,7 +42,7 @@ static int listen_at(const char *path) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   /* Its directory and the check of peers decide who may connect: a server need not be our own user. */
   mode_t before = umask(0111);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 64) != 0) die("listen");
+  if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0) die("listen");
   umask(before);
   return fd;
 }
@@ -90,7 +92,9 @@ static _Noreturn void serve(int argc, char **argv) {
   int listener = -1;
   const char *path = NULL;
   bool allows_local_peers = false;
-  bool refuses_reserving = false;
+  struct syscall_rules rules = {0};
+  bool has_own_users = false;
+  uid_t maker = 0;
   defaults.uid = geteuid();
   defaults.gid = getegid();
   for (int i = 0; i < argc; i++) {
@@ -100,7 +104,11 @@ static _Noreturn void serve(int argc, char **argv) {
       continue;
     }
     if (strcmp(argv[i], "--refuse-reserving") == 0) {
-      refuses_reserving = true;
+      rules.refuses_reserving = true;
+      continue;
+    }
+    if (strcmp(argv[i], "--refuse-set-id") == 0) {
+      rules.refuses_set_id = true;
       continue;
     }
     errno = EINVAL;
@@ -109,6 +117,7 @@ static _Noreturn void serve(int argc, char **argv) {
     else if (strcmp(argv[i], "--listen-fd") == 0) listener = atoi(value);
     else if (strcmp(argv[i], "--uid") == 0) defaults.uid = (uid_t)strtoul(value, NULL, 10);
     else if (strcmp(argv[i], "--gid") == 0) defaults.gid = (gid_t)strtoul(value, NULL, 10);
+    else if (strcmp(argv[i], "--own-users") == 0) has_own_users = true, maker = (uid_t)strtoul(value, NULL, 10);
     else if (strcmp(argv[i], "--unlisted") == 0) make_unlisted(value);
     else if (strcmp(argv[i], "--first-user") == 0) defaults.first_user = (uid_t)strtoul(value, NULL, 10);
     else if (strcmp(argv[i], "--user-count") == 0) defaults.user_count = (uint32_t)strtoul(value, NULL, 10);
@@ -117,7 +126,13 @@ static _Noreturn void serve(int argc, char **argv) {
     i++;
   }
   check_users();
-  if (path) listener = listen_at(path);
+  /* Bound as root, where no other user may; connected to only once the namespace is there. */
+  if (path) listener = bind_at(path);
+  const char *failed = has_own_users ? own_users_make(maker) : NULL;
+  if (failed) die(failed);
+  if (path && listen(listener, 64) != 0) die("listen");
+  if (has_own_users) failed = own_users_await(listener);
+  if (failed) die(failed);
   if (listener < 0) die("serve without --listen or --listen-fd");
   listener = lift(listener, "keep the listener");
   int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -137,7 +152,9 @@ static _Noreturn void serve(int argc, char **argv) {
   if (chdir("/") != 0) die("enter /");
   /* Neighbours share /tmp: what one makes there is nobody else's to read unless it says so. */
   umask(defaults.first_user ? 077 : 022);
-  const char *failed = lockdown((struct syscall_rules){refuses_reserving, is_root_inside, geteuid()});
+  rules.protects_guest_user = is_root_inside;
+  rules.guest_user = geteuid();
+  failed = lockdown(rules);
   if (failed) die(failed);
   occupy_low_descriptors();
   loop_open();

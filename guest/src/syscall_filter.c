@@ -1,6 +1,7 @@
 #include "syscall_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/falloc.h>
 #include <linux/seccomp.h>
@@ -12,6 +13,7 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -92,6 +94,10 @@ enum action {
   UNLESS_GUEST_USER_FIRST,
   UNLESS_GUEST_USER_OF_TWO,
   UNLESS_GUEST_USER_OF_THREE,
+  BY_MODE_SECOND,
+  BY_MODE_THIRD,
+  BY_OPEN_SECOND,
+  BY_OPEN_THIRD,
   ACTION_COUNT,
 };
 
@@ -229,6 +235,29 @@ static void write_guest_user_rules(struct rules *r, uid_t guest_user) {
   }
 }
 
+/*
+ * The owner map of a shared directory makes files of the sandbox those of its owner, who may be root. So no mode has these bits, whatever
+ * sets it: chmod, mknod, or open when it makes a file. The kernel itself drops them from mkdir.
+ */
+static void write_set_id_rules(struct rules *r) {
+  const struct {
+    enum action action;
+    unsigned flags, mode; /* the numbers of the arguments; no flags: the mode always counts */
+  } calls[] = {{BY_MODE_SECOND, 0, 1}, {BY_MODE_THIRD, 0, 2}, {BY_OPEN_SECOND, 1, 2}, {BY_OPEN_THIRD, 2, 3}};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    bpf_place(r->p, r->start[calls[i].action]);
+    if (calls[i].flags) {
+      bpf_label makes = bpf_new_label(r->p);
+      load_argument(r, calls[i].flags);
+      /* O_TMPFILE has the bit of O_DIRECTORY too. Without these flags the mode is not read, and often not set. */
+      bpf_branch(r->p, BPF_JSET, O_CREAT | (020000000 /* __O_TMPFILE */), makes, r->start[ALLOW]);
+      bpf_place(r->p, makes);
+    }
+    load_argument(r, calls[i].mode);
+    bpf_branch(r->p, BPF_JSET, S_ISUID | S_ISGID, r->start[REFUSE], r->start[ALLOW]);
+  }
+}
+
 static void write_answers(struct rules *r) {
   const struct {
     bpf_label label;
@@ -260,10 +289,22 @@ static void fill_actions(uint8_t *actions, struct syscall_rules rules) {
   actions[SYS_ioprio_set] = UNLESS_IO_PRIORITY_OF_GUEST;
   actions[SYS_sched_setscheduler] = actions[SYS_sched_setparam] = UNLESS_GUEST;
   actions[SYS_sched_setattr] = actions[SYS_sched_setaffinity] = UNLESS_GUEST;
-  if (!rules.protects_guest_user) return;
-  actions[SYS_setuid] = UNLESS_GUEST_USER_FIRST;
-  actions[SYS_setreuid] = UNLESS_GUEST_USER_OF_TWO;
-  actions[SYS_setresuid] = UNLESS_GUEST_USER_OF_THREE;
+  if (rules.protects_guest_user) {
+    actions[SYS_setuid] = UNLESS_GUEST_USER_FIRST;
+    actions[SYS_setreuid] = UNLESS_GUEST_USER_OF_TWO;
+    actions[SYS_setresuid] = UNLESS_GUEST_USER_OF_THREE;
+  }
+  if (rules.refuses_set_id) {
+    actions[SYS_fchmod] = BY_MODE_SECOND;
+    actions[SYS_fchmodat] = actions[452 /* fchmodat2 */] = actions[SYS_mknodat] = BY_MODE_THIRD;
+    actions[SYS_openat] = BY_OPEN_THIRD;
+    /* Its mode is behind a pointer. Programs fall back to openat, as on a kernel before 5.6. */
+    actions[437 /* openat2 */] = ABSENT;
+#if defined(__x86_64__)
+    actions[SYS_chmod] = actions[SYS_creat] = actions[SYS_mknod] = BY_MODE_SECOND;
+    actions[SYS_open] = BY_OPEN_SECOND;
+#endif
+  }
 }
 
 /* Binary search for the loaded number: it is between `first` and `end` of `starts`, the first numbers of runs with one action. */
@@ -309,6 +350,7 @@ bool syscall_filter_build(struct bpf_program *p, struct syscall_rules rules) {
   write_personality_rule(&r);
   write_guest_rules(&r);
   write_guest_user_rules(&r, rules.guest_user);
+  write_set_id_rules(&r);
   write_answers(&r);
   return bpf_finish(p);
 }

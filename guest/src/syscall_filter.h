@@ -13,6 +13,8 @@
 struct syscall_rules {
   /* Files take space on a disk by being written and in no other way. */
   bool refuses_reserving;
+  /* No file becomes set-user-ID or set-group-ID: files belong to somebody else on the host. */
+  bool refuses_set_id;
   /* Commands are root of the sandbox and may become any of its users but the guest, which has this uid. */
   bool protects_guest_user;
   uid_t guest_user;

@@ -2,6 +2,7 @@
 #include "claim.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/falloc.h>
 #include <linux/seccomp.h>
@@ -21,7 +22,7 @@
 #endif
 
 enum { ALLOWED = 0 };
-static struct bpf_program usual, without_reserving, root_inside;
+static struct bpf_program usual, without_reserving, without_set_id, root_inside;
 static unsigned steps;
 
 /* Runs the program as the kernel does. */
@@ -46,11 +47,34 @@ static uint32_t evaluate(const struct bpf_program *p, const struct seccomp_data 
 }
 
 /* What a call of this architecture gets: ALLOWED, an errno, or -1 for anything else. */
-static int answer(const struct bpf_program *p, long number, uint64_t a, uint64_t b, uint64_t c) {
-  struct seccomp_data data = {.nr = (int)number, .arch = NATIVE_ARCH, .args = {a, b, c}};
-  uint32_t result = evaluate(p, &data);
+static int answer_to(const struct bpf_program *p, const struct seccomp_data *data) {
+  uint32_t result = evaluate(p, data);
   if (result == SECCOMP_RET_ALLOW) return ALLOWED;
   return (result & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_ERRNO ? (int)(result & SECCOMP_RET_DATA) : -1;
+}
+
+static int answer(const struct bpf_program *p, long number, uint64_t a, uint64_t b, uint64_t c) {
+  return answer_to(p, &(struct seccomp_data){.nr = (int)number, .arch = NATIVE_ARCH, .args = {a, b, c}});
+}
+
+/* Calls that set a mode, with the numbers of its argument and of that of the flags that make it count; -1: it always counts. */
+struct mode_call {
+  long number;
+  int flags, mode;
+};
+static const struct mode_call MODE_CALLS[] = {
+  {SYS_fchmod, -1, 1}, {SYS_fchmodat, -1, 2}, {452 /* fchmodat2 */, -1, 2}, {SYS_mknodat, -1, 2}, {SYS_openat, 2, 3},
+#if defined(__x86_64__)
+  {SYS_chmod, -1, 1}, {SYS_creat, -1, 1}, {SYS_mknod, -1, 1}, {SYS_open, 1, 2},
+#endif
+};
+enum { TMPFILE_BIT = 020000000 };
+
+static int with_mode(const struct bpf_program *p, struct mode_call call, uint64_t flags, uint64_t mode) {
+  struct seccomp_data data = {.nr = (int)call.number, .arch = NATIVE_ARCH};
+  if (call.flags >= 0) data.args[call.flags] = flags;
+  data.args[call.mode] = mode;
+  return answer_to(p, &data);
 }
 
 static int plain(long number) { return answer(&usual, number, 0, 0, 0); }
@@ -60,6 +84,7 @@ int main(void) {
   CLAIM("the filter can be expressed, with and without reserving", {
     EXPECT(syscall_filter_build(&usual, (struct syscall_rules){0}));
     EXPECT(syscall_filter_build(&without_reserving, (struct syscall_rules){.refuses_reserving = true}));
+    EXPECT(syscall_filter_build(&without_set_id, (struct syscall_rules){.refuses_set_id = true}));
     EXPECT(syscall_filter_build(&root_inside, (struct syscall_rules){.protects_guest_user = true, .guest_user = 65533}));
   });
   CLAIM("root of a sandbox becomes any user but the guest, in no argument and with no high bits set", {
@@ -130,6 +155,22 @@ int main(void) {
     EXPECT(of(SYS_ioctl, 0, TIOCLINUX, 0) == EPERM);
     EXPECT(of(SYS_ioctl, 0, TIOCSTI | (1ull << 32), 0) == EPERM);
     EXPECT(of(SYS_ioctl, 0, TIOCGWINSZ, 0) == ALLOWED);
+  });
+  CLAIM("where files belong to somebody else on the host, none becomes set-user-ID or set-group-ID", {
+    const uint64_t refused[] = {04000, 02000, 06755, 04755 | (1ull << 32)};
+    const uint64_t making[] = {O_CREAT | O_WRONLY, TMPFILE_BIT | O_DIRECTORY | O_RDWR};
+    for (size_t i = 0; i < sizeof MODE_CALLS / sizeof *MODE_CALLS; i++) {
+      for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        for (size_t m = 0; m < sizeof making / sizeof *making; m++) {
+          EXPECT(with_mode(&without_set_id, MODE_CALLS[i], making[m], refused[k]) == EPERM);
+          EXPECT(with_mode(&usual, MODE_CALLS[i], making[m], refused[k]) == ALLOWED);
+        }
+      EXPECT(with_mode(&without_set_id, MODE_CALLS[i], O_CREAT, 01777) == ALLOWED);
+      /* What makes no file has no mode: whatever lies in its place does not count. */
+      if (MODE_CALLS[i].flags >= 0) EXPECT(with_mode(&without_set_id, MODE_CALLS[i], O_RDONLY | O_DIRECTORY, 06777) == ALLOWED);
+    }
+    EXPECT(answer(&without_set_id, 437 /* openat2 */, 0, 0, 0) == ENOSYS);
+    EXPECT(plain(437) == ALLOWED);
   });
   CLAIM("where a bound is set, space is given back and not reserved", {
     EXPECT(answer(&usual, SYS_fallocate, 3, 0, 0) == ALLOWED);

@@ -23,6 +23,16 @@ export async function backendsUnderTest(): Promise<readonly BackendUnderTest[]> 
   return answer.backends
 }
 
+/**
+ * For suites of what stands above the backend port: bubblewrap in `npm test`, Docker in `npm run test:long -- docker`.
+ *
+ * In `npm test` every backend keeps the contracts of the port, and the crash suites, quotas, packing, homes and published clients run on several.
+ */
+export async function backendsAbovePort(): Promise<readonly BackendUnderTest[]> {
+  const wanted = process.env['HOLDFAST_TEST_DOCKER'] === undefined ? 'bubblewrap' : 'docker'
+  return (await backendsUnderTest()).filter(({ kind }) => kind === wanted)
+}
+
 /** For the name of a suite: empty when it runs, else ` (skipped: reason)`. */
 export function because({ skipReason }: BackendUnderTest): string {
   return skipReason === null ? '' : ` (skipped: ${skipReason})`

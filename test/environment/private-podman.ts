@@ -20,7 +20,6 @@ export async function startPrivatePodman(directory: string): Promise<string> {
   const networkArgs = bridge === null ? [] : ['--network-config-dir', writeNetwork(directory, bridge)]
   // crun as Debian 12 has it asks for more than a machine without CAP_SYS_RESOURCE or with hybrid cgroups can give.
   const runtimeArgs = findProgram('runc') === null ? [] : ['--runtime', 'runc']
-  withoutMappedLayers(join(directory, 'prr'))
   const places = ['--root', join(directory, 'pr'), '--runroot', join(directory, 'prr'), '--tmpdir', join(directory, 'pt')]
   // Without systemd neither its cgroups nor its journal are there.
   const host = existsSync('/run/systemd/system') ? [] : ['--cgroup-manager', 'cgroupfs', '--events-backend', 'file']
@@ -51,13 +50,4 @@ function writeNetwork(directory: string, bridge: PrivateBridge): string {
   const plugin = { type: 'bridge', bridge: bridge.name, isGateway: true, ipMasq: false, hairpinMode: true, ipam }
   writeFileSync(join(configDirectory, '87-podman.conflist'), JSON.stringify({ cniVersion: '0.4.0', name: 'podman', plugins: [plugin] }))
   return configDirectory
-}
-
-/**
- * Podman 4.3 cannot mount an image's layers with mapped owners on Linux 5.19 and newer, and does not notice: it looks for layers that are not
- * there. With its own record of a kernel that cannot map, it copies the layers instead.
- */
-function withoutMappedLayers(runRoot: string): void {
-  mkdirSync(join(runRoot, 'overlay'), { recursive: true, mode: 0o700 })
-  writeFileSync(join(runRoot, 'overlay', 'idmapped-lower-dir-false'), '')
 }

@@ -158,10 +158,10 @@ async def collect(chat, paths=None):
     return {item["name"]: base64.b64decode(item["base64"].split(",")[-1]).decode() for item in items}
 
 
-async def process(session, process_id, command, args, read_only_rootfs):
+async def process(session, process_id, command, args):
     """As the loader of MCP servers of the kind stdio does."""
     box = services["box"]
-    spec = {"session_id": session, "persistent": True, "network": "on", "memory_mb": 512, "read_only_rootfs": read_only_rootfs}
+    spec = {"session_id": session, "persistent": True, "network": "on", "memory_mb": 512, "read_only_rootfs": False}
     await box.create_session(*with_context(spec))
     wanted = {"process_id": process_id, "command": command, "args": args}
     started = await box.start_managed_process(*with_context(session, wanted))

@@ -5,10 +5,13 @@ import { dockerBackend } from '../../../packages/server/src/sandboxes/backends/d
 import { dockerFacts, explainDockerFailure } from '../../../packages/server/src/sandboxes/backends/docker/docker-facts.ts'
 import { parseEngineAddress } from '../../../packages/server/src/sandboxes/backends/engine/engine-address.ts'
 import { engineClient } from '../../../packages/server/src/sandboxes/backends/engine/engine-client.ts'
+import { notVisible, otherDriver } from '../../../packages/server/src/sandboxes/backends/engine/engine-storage.ts'
 import { probeOf } from '../../../packages/server/src/sandboxes/backends/engine/engine-facts.ts'
 import { scriptedEngine, VERSION_ANSWER } from '../../../packages/server/src/sandboxes/backends/engine/scripted-engine.ts'
+import { NOT_ROOT } from '../../../packages/server/src/sandboxes/backends/overlay-trial.ts'
 import { podmanBackend } from '../../../packages/server/src/sandboxes/backends/podman/podman-backend.ts'
 import { podmanFacts, PodmanInfo } from '../../../packages/server/src/sandboxes/backends/podman/podman-facts.ts'
+import { NOT_ROOT as NO_USERS_OF_ITS_OWN, notOverlay } from '../../../packages/server/src/sandboxes/backends/podman/root-user-trial.ts'
 import { NOWHERE } from './words.ts'
 import type { BackendWords, Refusal } from './words.ts'
 
@@ -37,13 +40,17 @@ export async function dockerWords(packing: string | null): Promise<BackendWords>
     await probeOf(explainDockerFailure(refused('ECONNREFUSED')).then((error) => Promise.reject(error))),
     await probeOf(explainDockerFailure(refused('EACCES')).then((error) => Promise.reject(error))),
     // It is refused by its address; nothing is sent there.
-    await probeOf(dockerFacts(elsewhere, NOWHERE, new AbortController().signal)),
+    await probeOf(dockerFacts(elsewhere, NEEDS, new AbortController().signal)),
   ]
   for (const info of unusable) probes.push(await askDocker(info))
   return {
     kind: 'docker',
-    best: withPacking(await askDocker({}), null),
-    lacking: [withPacking(await askDocker({ CgroupDriver: 'none' }), packing), withPacking(await askDocker({}, ['none']), null)],
+    best: withRights(await askDocker({})),
+    lacking: [
+      withRights(await askDocker({ CgroupDriver: 'none' }), { packing, writableRoot: NOT_ROOT }),
+      withRights(await askDocker({}, ['none']), { writableRoot: otherDriver('docker', 'overlayfs') }),
+      withRights(await askDocker({}), { writableRoot: notVisible('docker', '/var/lib/docker') }),
+    ],
     refusals: probes.filter(isRefusal),
   }
 }
@@ -57,8 +64,11 @@ export async function podmanWords(packing: string | null): Promise<BackendWords>
   ]
   return {
     kind: 'podman',
-    best: withPacking(await askPodman(controllers), null),
-    lacking: [withPacking(await askPodman([]), packing)],
+    best: withRights(await askPodman(controllers), { rootUser: null }),
+    lacking: [
+      withRights(await askPodman([]), { packing, writableRoot: NOT_ROOT, rootUser: NO_USERS_OF_ITS_OWN }),
+      withRights(await askPodman(controllers), { writableRoot: otherDriver('podman', 'vfs'), rootUser: notOverlay('vfs') }),
+    ],
     refusals: probes.filter(isRefusal).map((refusal) => ({ ...refusal, reason: refusal.reason.replace('.nowhere', '') })),
   }
 }
@@ -74,14 +84,18 @@ async function askDocker(info: object, networks: readonly string[] = ['bridge'],
 
 function askPodman(cgroupControllers: readonly string[], seccompEnabled = true): Promise<Probe> {
   const host = { cgroupControllers, security: { seccompEnabled } }
-  return probeOf(podmanFacts(PodmanInfo.parse({ host, version: { Version: '4.3.1' } }), NOWHERE, new AbortController().signal))
+  return probeOf(podmanFacts(PodmanInfo.parse({ host, version: { Version: '4.3.1' } }), NEEDS, new AbortController().signal))
 }
 
-/** Packing is a matter of the server's own rights, not of the engine's. */
-function withPacking(probe: Probe, problem: string | null): Capabilities {
+type Problems = { readonly [Right in 'packing' | 'writableRoot' | 'rootUser']?: string | null }
+
+/** Packing, writable roots and Podman's root inside depend on the rights of the server too, which are not those of this program. */
+function withRights(probe: Probe, problems: Problems = {}): Capabilities {
   if (!probe.available) throw new Error(probe.reason)
-  const { packing: _here, ...reasons } = probe.capabilities.reasons
-  return { ...probe.capabilities, packing: problem === null, reasons: problem === null ? reasons : { ...reasons, packing: problem } }
+  const rights = { packing: null, writableRoot: null, ...problems }
+  const isThere = Object.fromEntries(Object.entries(rights).map(([right, problem]) => [right, problem === null]))
+  const reasons = Object.entries({ ...probe.capabilities.reasons, ...rights }).filter(([, reason]) => reason !== null)
+  return { ...probe.capabilities, ...isThere, reasons: Object.fromEntries(reasons) }
 }
 
 function isRefusal(probe: Probe): probe is Refusal {

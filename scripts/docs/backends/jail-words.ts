@@ -9,7 +9,7 @@ import type { CgroupLayout } from '../../../packages/server/src/sandboxes/backen
 import type { JailProbe } from '../../../packages/server/src/sandboxes/backends/jail/jail-backend.ts'
 import { findNetwork, jailCapabilities } from '../../../packages/server/src/sandboxes/backends/jail/jail-host.ts'
 import type { JailHost } from '../../../packages/server/src/sandboxes/backends/jail/jail-host.ts'
-import { NOT_ROOT } from '../../../packages/server/src/sandboxes/backends/jail/writable-root-trial.ts'
+import { NOT_ROOT } from '../../../packages/server/src/sandboxes/backends/overlay-trial.ts'
 import { explainRefusal } from '../../../packages/server/src/sandboxes/backends/jail/userns-refusal.ts'
 import { ONE_LAYOUT, probeNsjail } from '../../../packages/server/src/sandboxes/backends/nsjail/nsjail-probe.ts'
 import { NOWHERE } from './words.ts'

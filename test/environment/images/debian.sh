@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the root file system of an image like python:3.11-slim from the distribution's own packages: sh, bash, coreutils, python3 with venv and pip,
+# Makes the root file system of an image like python:3.11-slim from the distribution's own packages: sh, bash, coreutils, apt, python3 with venv and pip,
 # and the C++ library that a Node which is mounted into a sandbox needs.
 # Unpacks without running any package's scripts, which needs no root and takes seconds where debootstrap takes most of a minute.
 # Usage: debian.sh OUTPUT.tar [PACKAGE...]: with further packages, and then with this machine's certificates of authorities too.
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/archives/partial" "$work/root" "$work/lists/partial"
 : > "$work/status"
 
-packages="base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin libstdc++6 login mawk passwd procps python3 python3-venv sed tar usr-is-merged util-linux $*"
+packages="apt base-files base-passwd bash coreutils dash diffutils findutils grep gzip hostname libc-bin libstdc++6 login mawk passwd procps python3 python3-venv sed tar usr-is-merged util-linux $*"
 
 # An empty status file makes apt resolve for a machine on which nothing is installed yet.
 download() {
@@ -31,7 +31,11 @@ for directory in bin sbin lib lib32 lib64 libx32; do
 done
 for archive in "$work"/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$archive" | tar -xp --keep-directory-symlink -C "$work/root"
+  # So that apt knows what is installed.
+  { dpkg-deb -f "$archive" | sed 's/^Package: .*/&\nStatus: install ok installed/'; echo; } >> "$work/installed"
 done
+mkdir -p "$work/root/var/lib/dpkg/info" "$work/root/var/lib/dpkg/updates"
+mv "$work/installed" "$work/root/var/lib/dpkg/status"
 
 # What the packages' scripts would have done, as far as programs notice.
 cp "$work/root/usr/share/base-passwd/passwd.master" "$work/root/etc/passwd"

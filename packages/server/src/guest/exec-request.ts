@@ -14,7 +14,8 @@ const MAX_ARGUMENTS_AND_ENVIRONMENT_BYTES = 1_000_000
 const DEFAULT_CWD = '/workspace'
 
 const DEFAULT_HOME = '/home/user'
-const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** Last the names that jails add to those of the host; in an image there is no such directory. */
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/etc/holdfast/bin'
 
 const COMMON_ENVIRONMENT: Readonly<Record<string, string>> = {
   LANG: 'C.UTF-8',

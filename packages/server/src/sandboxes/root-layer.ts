@@ -2,12 +2,25 @@
  * The disk below a writable root: what a sandbox changes in `/usr`, `/opt`, `/var` and, as root, `/etc` is kept here and ends with it.
  *
  * `<stateDir>/sandboxes/<name>/root/` holds a directory for each. `opt` and `var` are shown as they are. The others are overlays over
- * files of the host: `upper` has the changes, `work` is the kernel's. It is removed with the sandbox's other state.
+ * files of the host or of an image: `upper` has the changes, `work` is the kernel's. `engine` leads to the layer that an engine keeps of
+ * everything else in a container. All of it is removed with the sandbox's other state.
  */
+import { chmod, chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export function rootLayerPath(stateDir: string, name: string): string {
   return join(stateDir, 'sandboxes', name, 'root')
+}
+
+/** Makes the directory for what this user of the host changes in an image, and returns it. */
+export async function makeImageChanges(layer: string, owner: number): Promise<string> {
+  const changes = join(layer, 'overlays', 'image')
+  const upper = join(changes, 'upper')
+  for (const path of [join(changes, 'work'), upper]) await mkdir(path, { recursive: true, mode: 0o700 })
+  // The top of an overlay has the owner and the mode of its upper directory; what the image does not have is made there.
+  await chmod(upper, 0o755)
+  await chown(upper, owner, owner)
+  return changes
 }
 
 /** Files of the host below `/var` that a sandbox with `user: root` sees: the database of packages. */
@@ -30,5 +43,6 @@ export function withRootLayer([first, ...others]: readonly LayerPlace[], stateDi
     { directory: join(layer, 'opt'), inside: '/opt' },
     { directory: join(layer, 'var'), inside: '/var' },
     { directory: join(layer, 'overlays'), inside: '/.no-such-directory' },
+    { directory: join(layer, 'engine'), inside: '/.no-such-directory' },
   ]
 }

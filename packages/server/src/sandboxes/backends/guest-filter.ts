@@ -5,6 +5,8 @@
  */
 import type { SandboxSpec } from '../spec.ts'
 
-export function guestFilterFlags({ refusesReserving }: Pick<SandboxSpec, 'refusesReserving'>): readonly string[] {
-  return refusesReserving === true ? ['--refuse-reserving'] : []
+export function guestFilterFlags({ refusesReserving, mounts }: Pick<SandboxSpec, 'refusesReserving' | 'mounts'>): readonly string[] {
+  // What is made there belongs to somebody else on the host.
+  const sharesOwner = mounts.some(({ owner, mode }) => owner !== undefined && mode === 'rw')
+  return [...(refusesReserving === true ? ['--refuse-reserving'] : []), ...(sharesOwner ? ['--refuse-set-id'] : [])]
 }

@@ -47,16 +47,26 @@ export function limitTerminals(launcherPath: string, firstPid: number, signal?: 
   return runLauncher(launcherPath, ['limit-terminals', String(firstPid), String(MOST_TERMINALS)], signal)
 }
 
+/** Mounts in the container whose first process this is: `words` are those of `container-mounts.ts`. Only for a root server. */
+export function mountInContainer(
+  launcherPath: string,
+  { pid, starttime }: { readonly pid: number; readonly starttime: number },
+  words: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
+  return runLauncher(launcherPath, ['mount-in-container', String(pid), String(starttime), ...words], signal)
+}
+
 /** Throws unless files in these directories can be shown as those of another owner. */
 export function tryOwnerMap(launcherPath: string, sources: readonly string[], signal?: AbortSignal): Promise<void> {
   const { commands } = hostUsersOf(DEFAULT_UID_RANGE, '')
   return runLauncher(launcherPath, ['try-owner-map', exchangedOwners(sandboxUserOnHost().uid, commands), ...sources], signal)
 }
 
-/** Throws unless an overlay can be mounted over `/usr` with mapped owners, with its changes in this directory. */
-export function tryOverlay(launcherPath: string, layer: string, signal?: AbortSignal): Promise<void> {
+/** Throws unless an overlay can be mounted over this directory with mapped owners, with its changes in the other. */
+export function tryOverlay(launcherPath: string, lower: string, layer: string, signal?: AbortSignal): Promise<void> {
   const { commands } = hostUsersOf(DEFAULT_UID_RANGE, '')
-  return runLauncher(launcherPath, ['try-overlay', exchangedOwners(0, commands), '/usr', layer], signal)
+  return runLauncher(launcherPath, ['try-overlay', exchangedOwners(0, commands), lower, layer], signal)
 }
 
 function run(

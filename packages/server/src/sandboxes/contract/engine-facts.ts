@@ -46,3 +46,21 @@ export async function volumesOf(socketPath: string): Promise<readonly string[]> 
   if (typeof body !== 'object' || body === null || !('Volumes' in body) || !Array.isArray(body.Volumes)) return []
   return body.Volumes.map((volume) => String(volume.Name))
 }
+
+/** The same image after this script, with these changes as a Dockerfile has them. The caller removes it. */
+export async function imageAfter(socketPath: string, image: string, script: string, changes = ''): Promise<string> {
+  const tag = `holdfast-test/made-${crypto.randomUUID().slice(0, 8)}`
+  // Podman asks for more than a machine may give unless it is told.
+  const Ulimits = ['nofile', 'nproc'].map((Name) => ({ Name, Soft: 256, Hard: 256 }))
+  const options = { Image: image, Cmd: ['/bin/sh', '-c', script], HostConfig: { NetworkMode: 'none', Ulimits } }
+  const made = await askEngine(socketPath, 'POST', '/containers/create', options)
+  if (typeof made.body !== 'object' || made.body === null || !('Id' in made.body)) throw new Error(JSON.stringify(made.body))
+  const id = String(made.body.Id)
+  const query = new URLSearchParams({ container: id, repo: tag, tag: 'latest', ...(changes === '' ? {} : { changes }) })
+  const replies = []
+  for (const path of [`/containers/${id}/start`, `/containers/${id}/wait`, `/commit?${query.toString()}`])
+    replies.push(await askEngine(socketPath, 'POST', path, {}))
+  await askEngine(socketPath, 'DELETE', `/containers/${id}?force=1`)
+  if (replies.some(({ status }) => status >= 300)) throw new Error(JSON.stringify(replies))
+  return `${tag}:latest`
+}

@@ -8,18 +8,11 @@ import type { Excuses } from './subject.ts'
 export const WITHOUT_IMAGES: Excuses = {
   'an image without a shell, a passwd file or a /tmp works': 'it has no images; it shows the /usr of the host',
   'an image that declares a volume leaves no volume behind': 'it has no images; it shows the /usr of the host',
+  'a link of the image never leads a mount elsewhere': 'it has no images; it shows the /usr of the host',
 }
 
 export const ON_EVERY_BACKEND: Excuses = {
   'fill netlink answers beyond the memory limit': 'no kernel counts the answers of NETLINK_ROUTE, and programs need it to list interfaces',
-}
-
-const OF_THE_IMAGE = 'the directories of an image belong to its own users (ADR 0032)'
-export const WITH_IMAGES: Excuses = {
-  'a writable root can be written below /usr, /opt and /var by the sandbox user': OF_THE_IMAGE,
-  'a file of the system can be changed and removed in a writable root, and the host keeps its own': OF_THE_IMAGE,
-  'changes of a writable root are on disk while the sandbox lives, and end with it': OF_THE_IMAGE,
-  'a mount may lie below a directory of a writable root': OF_THE_IMAGE,
 }
 
 /** What `user: root` is: commands are uid 0 of a user namespace of their own, with a root that they may write. */
@@ -33,6 +26,7 @@ export const WITH_ROOT_INSIDE: Excuses = {
   'hold a capability in any of the five sets':
     'commands keep seven capabilities over their own namespace; the lifecycle contract names them',
   'write anywhere but in the promised places': IS_WRITABLE,
+  'the root is mounted read-only, not merely owned by another': IS_WRITABLE,
   'a disk filled wherever it can be written': IS_WRITABLE,
   'every writable place filled at once, beyond the memory limit': IS_WRITABLE,
 }

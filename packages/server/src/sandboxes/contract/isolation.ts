@@ -38,8 +38,13 @@ const SURFACES: Readonly<Record<string, Proofs<Ground>>> = {
 
 export const ISOLATION_PROMISES = Object.values(SURFACES).flatMap((proofs) => Object.keys(proofs))
 
-/** `always`: what every sandbox of the suite is made with. */
-export function isolationContract(subject: Subject, cannot: Excuses = {}, always: Wish = {}): void {
+/** `always`: what every sandbox of the suite is made with. `surfaces`: the parts of the contract to run. */
+export function isolationContract(
+  subject: Subject,
+  cannot: Excuses = {},
+  always: Wish = {},
+  surfaces: readonly string[] = Object.keys(SURFACES),
+): void {
   describe(`${subject.kind} keeps the isolation contract${always.user === 'root' ? ' with root inside' : ''}`, () => {
     let ground: Ground | undefined
     beforeAll(async () => {
@@ -49,7 +54,7 @@ export function isolationContract(subject: Subject, cannot: Excuses = {}, always
       expect(await ground?.close(), 'left behind').toEqual([])
     })
 
-    describe.for(Object.entries(SURFACES))('%s', ([, proofs]) => {
+    describe.for(Object.entries(SURFACES).filter(([name]) => surfaces.includes(name)))('%s', ([, proofs]) => {
       proveAll(proofs, cannot, async (prove) => {
         if (ground === undefined) throw new Error('the ground was not prepared')
         await prove(ground)

@@ -105,7 +105,8 @@ export async function openLaboratory(subject: Subject, below = '', always: Wish 
   async function enter(sandbox: Sandbox): Promise<Inside> {
     const inside = await connectInside(await sandbox.dial())
     insides.push(inside)
-    for (const { cgroups } of processesOf(marker)) for (const cgroup of cgroups) cgroupsSeen.add(cgroup)
+    // By the guest alone: the root of a container that is about to start is mounted on the host, where every process has it.
+    for (const { cgroups } of processesOf(join(marker, 'guest'))) for (const cgroup of cgroups) cgroupsSeen.add(cgroup)
     return inside
   }
 
@@ -143,11 +144,12 @@ export async function openLaboratory(subject: Subject, below = '', always: Wish 
     return { ...users, system }
   }
 
-  /** Directories that it writes are its own, as a session's are: an engine has no owner maps. */
+  /** Directories that it writes are its own, as a session's are; shared ones keep their owner. */
   function withRootUsers(made: SandboxSpec): SandboxSpec {
     const users = made.users ?? newRootUsers()
-    for (const { source, mode } of made.mounts) if (mode === 'rw') chownSync(source, users.commands, users.commands)
-    return { ...made, users, mounts: made.mounts.map((mount) => ({ ...mount, isOwn: true })) }
+    const mounts = made.mounts.map((mount) => (mount.owner === undefined ? { ...mount, isOwn: true as const } : mount))
+    for (const { source, mode, isOwn } of mounts) if (isOwn === true && mode === 'rw') chownSync(source, users.commands, users.commands)
+    return { ...made, users, mounts }
   }
 
   return {

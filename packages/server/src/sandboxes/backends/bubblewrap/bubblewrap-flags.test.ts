@@ -1,5 +1,6 @@
 /** The isolation is in the flags: each of these, missing, would be a hole. */
 import { expect, test } from 'vitest'
+import type { Mount } from '../../spec.ts'
 import { hidingFlags, jailUserFlags, stagingAsRoot } from '../jail/jail-user.ts'
 import type { PlacedEntry } from '../jail/staging.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
@@ -16,7 +17,7 @@ const ENTRIES: readonly PlacedEntry[] = [
 ]
 
 function line(network: 'off' | 'on', isRoot: boolean): string {
-  return bubblewrapFlags(ENTRIES, { network }, isRoot).join(' ')
+  return bubblewrapFlags(ENTRIES, { mounts: [], network }, isRoot).join(' ')
 }
 
 test.each([
@@ -56,7 +57,7 @@ test('with the network on the helper can see the monitor end', () => {
 
 test('a packed sandbox has users of a range and no default one', () => {
   const packed = { source: '/state/packed', firstUid: 2_100_000_000, count: 4, pidsPerUid: 8 }
-  const packedLine = bubblewrapFlags(ENTRIES, { network: 'off', packed }, true).join(' ')
+  const packedLine = bubblewrapFlags(ENTRIES, { mounts: [], network: 'off', packed }, true).join(' ')
   expect(packedLine.endsWith('serve --listen-fd 3 --first-user 2100000000 --user-count 4 --user-processes 8')).toBe(true)
   expect(jailUserFlags({ packed })).toEqual(['--jail-user', '65533', '--id-map', '0 65533 1\n2100000000 2100000000 4\n'])
   expect(hidingFlags({ packed })).toEqual(['--hide-processes', '65533'])
@@ -65,7 +66,9 @@ test('a packed sandbox has users of a range and no default one', () => {
 
 test('with host users of its own a sandbox is the same inside and somebody else outside', () => {
   const users = { commands: 2_010_000_000, guest: 2_010_000_001 }
-  expect(bubblewrapFlags(ENTRIES, { network: 'off', users }, true)).toEqual(bubblewrapFlags(ENTRIES, { network: 'off' }, true))
+  expect(bubblewrapFlags(ENTRIES, { mounts: [], network: 'off', users }, true)).toEqual(
+    bubblewrapFlags(ENTRIES, { mounts: [], network: 'off' }, true),
+  )
   expect(jailUserFlags({ users })).toEqual(['--jail-user', '2010000001', '--id-map', '0 2010000001 1\n1000 2010000000 1\n'])
   expect(stagingAsRoot({ users })).toMatchObject({
     owners: { user: 2_010_000_000, root: 2_010_000_001 },
@@ -75,7 +78,15 @@ test('with host users of its own a sandbox is the same inside and somebody else 
 })
 
 test.each([true, false])('as root %s: the guest is told where space is watched', (isRoot) => {
-  const watched = bubblewrapFlags(ENTRIES, { network: 'off', refusesReserving: true }, isRoot)
+  const watched = bubblewrapFlags(ENTRIES, { mounts: [], network: 'off', refusesReserving: true }, isRoot)
   expect(watched.at(-1)).toBe('--refuse-reserving')
   expect(line('off', isRoot)).not.toContain('--refuse-reserving')
+})
+
+test('where files belong to another user of the host, the guest is told to refuse set-user-ID modes', () => {
+  const shared = { source: '/srv/shared', target: '/workspace', mode: 'rw', owner: 0 } as const
+  const flagsOf = (...mounts: readonly Mount[]) => bubblewrapFlags(ENTRIES, { mounts, network: 'off' }, true)
+  expect(flagsOf(shared).at(-1)).toBe('--refuse-set-id')
+  const { owner, ...own } = shared
+  expect(flagsOf(own, { ...own, target: '/data', mode: 'ro', owner })).not.toContain('--refuse-set-id')
 })

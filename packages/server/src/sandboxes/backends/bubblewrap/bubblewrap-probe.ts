@@ -3,6 +3,7 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
+import { statSync } from 'node:fs'
 import type { BackendNeeds, Probe } from '../../backend.ts'
 import { findCgroups } from '../jail/cgroup-layout.ts'
 import type { ViewEntry } from '../jail/filesystem-view.ts'
@@ -12,7 +13,7 @@ import { hidingFlags, JAIL_USER, jailUserFlags, stagingAsRoot } from '../jail/ja
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
-import { writableRootProblem } from '../jail/writable-root-trial.ts'
+import { writableRootProblem } from '../overlay-trial.ts'
 import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
 import { packingProblem } from '../packing-trial.ts'
 import { bubblewrapFlags } from './bubblewrap-flags.ts'
@@ -26,8 +27,8 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
   const missing = missingFile(needs)
   if (missing !== null) return { probe: missing, jail: null }
   const options = signal === undefined ? {} : { signal }
-  const help = await tryProgram(path, ['--help'], options)
-  const lacking = missingFlags(help.output)
+  const { help, version } = await describeProgram(path)
+  const lacking = missingFlags(help)
   if (lacking.length > 0)
     return unavailable(
       `${path} is too old: it lacks ${lacking.join(', ')}`,
@@ -39,8 +40,7 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
     const { reason, fix } = explainRefusal(gatherEvidence(trial.output, path))
     return unavailable(reason, fix)
   }
-  const version = await tryProgram(path, ['--version'], options)
-  const layerProblem = await writableRootProblem(needs, signal)
+  const layerProblem = await writableRootProblem(needs, '/usr', signal)
   const host: JailHost = {
     isRoot,
     cgroups: findCgroups(needs.serverId),
@@ -49,8 +49,29 @@ export async function probeBubblewrap(needs: BackendNeeds, settings: JailSetting
     writableRootProblem: layerProblem,
     rootUserProblem: layerProblem,
   }
-  const probe: Probe = { available: true, version: version.output.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
+  const probe: Probe = { available: true, version: version.replace(/^bubblewrap /, ''), capabilities: jailCapabilities(host) }
   return { probe, jail: { host, render: (view, shape) => render(path, host.isRoot, view, shape) } }
+}
+
+interface Description {
+  readonly help: string
+  readonly version: string
+}
+
+const descriptions = new Map<string, Promise<Description>>()
+
+/** What the program prints about itself, asked once for each file: every program that is started costs a fork of the whole server. */
+function describeProgram(path: string): Promise<Description> {
+  const { dev, ino, size, mtimeMs } = statSync(path)
+  const key = [path, dev, ino, size, mtimeMs].join(':')
+  const known = descriptions.get(key)
+  if (known !== undefined) return known
+  const asked = Promise.all([tryProgram(path, ['--help']), tryProgram(path, ['--version'])]).then(([help, version]) => {
+    if (!help.succeeded || !version.succeeded) descriptions.delete(key)
+    return { help: help.output, version: version.output }
+  })
+  descriptions.set(key, asked)
+  return asked
 }
 
 /** As the sandboxes do it: every namespace, and the mounts that need rights in them. */

@@ -92,6 +92,8 @@ for (const hasSubordinateIds of [true, false])
           ] as const) {
             const { output, id } = await inside.exec({ argv: ['sh', '-c', `echo ready; exec sleep ${mark}`] })
             expect(await lineFrom(output, () => true)).toBe('ready')
+            // It prints before it becomes `sleep`.
+            await expect.poll(() => usersOf(['sleep', mark])).toHaveLength(1)
             users.push(...usersOf(['sleep', mark]))
             await inside.processes.kill({ id })
           }

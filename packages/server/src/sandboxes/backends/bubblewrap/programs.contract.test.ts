@@ -34,6 +34,11 @@ print(subprocess.check_output(['echo', 'ok']).decode().strip(), socket.if_namein
 END`,
     prints: 'ok lo',
   },
+  'python, also where the host has only python3, and a virtual environment of it': {
+    needs: '/usr/bin/python3',
+    script: `python -m venv --without-pip /tmp/venv && /tmp/venv/bin/python -c 'import json, sys; print("ok", sys.prefix)'`,
+    prints: 'ok /tmp/venv',
+  },
   'Node.js: a worker, a child process, HTTP, a file watcher': {
     needs: '/usr/bin/node',
     script: `cd /tmp && cat > program.mjs <<'END'

@@ -51,7 +51,7 @@ export function dockerBackend(needs: BackendNeeds, settings: DockerSettings = {}
       forget: () => (connected = null),
       async facts(signal) {
         try {
-          return await dockerFacts(await client(signal), needs.launcherPath, signal)
+          return await dockerFacts(await client(signal), needs, signal)
         } catch (error) {
           // The daemon may come back elsewhere, or as another version.
           connected = null

@@ -38,12 +38,13 @@ test('a healthy engine is available with everything that is the engine’s', asy
       limits: { cpus: true, memory: true, pids: true },
       networkOn: true,
       images: true,
-      writableRoot: true,
+      // Nor can it see the engine's images.
+      writableRoot: false,
       rootUser: false,
       severalUsers: true,
       // This server has no launcher to hide processes with.
       packing: false,
-      reasons: { packing: expect.any(String), rootUser: expect.stringContaining('userns-remap') },
+      reasons: { packing: expect.any(String), writableRoot: expect.any(String), rootUser: expect.stringContaining('userns-remap') },
     },
   })
 })

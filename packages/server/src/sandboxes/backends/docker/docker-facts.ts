@@ -7,17 +7,19 @@ import { access } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { isHoldfastError } from '@holdfast/protocol'
 import { formatEngineAddress } from '../engine/engine-address.ts'
+import type { BackendNeeds } from '../../backend.ts'
 import type { EngineClient } from '../engine/engine-client.ts'
+import { usableStorage } from '../engine/engine-storage.ts'
 import { packingProblem } from '../packing-trial.ts'
 import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engine/engine-facts.ts'
 
 const DAEMONS = ['/usr/bin/dockerd', '/usr/sbin/dockerd', '/usr/local/bin/dockerd', '/snap/bin/dockerd']
 
 const NO_ROOT_USER =
-  'without userns-remap root of a Docker container is root of the host, and an engine with userns-remap is not supported; choose bubblewrap under a root server'
+  'without userns-remap root of a Docker container is root of the host, and an engine with userns-remap is not supported; choose podman or bubblewrap under a root server'
 
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
-export async function dockerFacts(client: EngineClient, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {
+export async function dockerFacts(client: EngineClient, needs: BackendNeeds, signal: AbortSignal): Promise<EngineFacts> {
   if (platform !== 'linux')
     throw engineUnavailable('the docker backend needs a Linux host', 'run the server on Linux, for example in a virtual machine')
   if (client.address.kind === 'tcp') {
@@ -47,6 +49,7 @@ export async function dockerFacts(client: EngineClient, launcherPath: string, si
       'use rootless Podman, or a Docker engine without user remapping',
     )
   }
+  const storage = await usableStorage('docker', { driver: info.Driver, directory: info.DockerRootDir }, needs, signal)
   const hasCgroups = info.CgroupDriver !== 'none'
   return {
     version: version.Version,
@@ -57,10 +60,17 @@ export async function dockerFacts(client: EngineClient, launcherPath: string, si
       pids: hasCgroups && info.PidsLimit,
       limitsFix: 'boot the host with this cgroup controller enabled',
       networkProblem: networks.includes('bridge') ? null : 'this Docker has no bridge network; start dockerd without --bridge none',
-      packingProblem: await packingProblem(launcherPath, signal),
+      packingProblem: await packingProblem(needs.launcherPath, signal),
+      writableRootProblem: storage.writableRootProblem,
       rootUserProblem: NO_ROOT_USER,
     }),
-    traits: { limitsSwap: info.SwapLimit, ownsTmpfs: true, maxUserProcesses: null, isRootless: false },
+    traits: {
+      limitsSwap: info.SwapLimit,
+      ownsTmpfs: true,
+      maxUserProcesses: null,
+      isRootless: false,
+      reachesContainers: storage.reachesContainers,
+    },
   }
 }
 

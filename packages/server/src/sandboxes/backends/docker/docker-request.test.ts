@@ -4,7 +4,7 @@ import type { SandboxSpec } from '../../spec.ts'
 import type { ContainerWish, EngineTraits } from '../engine/container-plan.ts'
 import { dockerBody } from './docker-request.ts'
 
-const TRAITS: EngineTraits = { limitsSwap: true, ownsTmpfs: true, maxUserProcesses: null, isRootless: false }
+const TRAITS: EngineTraits = { limitsSwap: true, ownsTmpfs: true, maxUserProcesses: null, isRootless: false, reachesContainers: true }
 
 const SPEC: SandboxSpec = {
   image: 'python:3.11-slim',

@@ -1,10 +1,7 @@
 /** Docker keeps both contracts. */
 import { backendContracts } from '../../contract/contracts.ts'
-import { WITH_IMAGES } from '../../contract/excuses.ts'
 import { dockerBackend } from './docker-backend.ts'
 
-await backendContracts(
-  'docker',
-  (needs, { dockerSocket }) => dockerBackend(needs, dockerSocket === undefined ? {} : { socket: dockerSocket }),
-  WITH_IMAGES,
+await backendContracts('docker', (needs, { dockerSocket }) =>
+  dockerBackend(needs, dockerSocket === undefined ? {} : { socket: dockerSocket }),
 )

@@ -9,8 +9,7 @@
 import { PACKED_ROOT } from '../../packing.ts'
 import { guestFilterFlags } from '../guest-filter.ts'
 import { guestUserFlags } from '../guest-users.ts'
-import { GUEST_USER_BESIDE_ROOT, ROOT_CAPABILITIES } from '../user-ids.ts'
-import type { Limits, Mount, PackedUsers, SandboxSpec, SandboxUser } from '../../spec.ts'
+import type { HostUsers, Limits, Mount, PackedUsers, SandboxSpec, SandboxUser } from '../../spec.ts'
 
 /** Root's own directory inside: its parent is closed to commands, whoever owns what lies in it. */
 const INSIDE = '/.holdfast'
@@ -36,15 +35,20 @@ export interface EngineTraits {
   /** Processes per user of the host; `null`: the engine sets none by itself. */
   readonly maxUserProcesses: number | null
   readonly isRootless: boolean
+  /** Whether the launcher can mount something in a container that runs. */
+  readonly reachesContainers: boolean
 }
 
 export interface ContainerWish {
   readonly spec: SandboxSpec
+  /** Of commands, on the host. */
   readonly user: SandboxUser
   readonly traits: EngineTraits
   /** The image as the engine found it, and the volumes it declares. */
   readonly imageId: string
   readonly imageVolumes: readonly string[]
+  /** With `user: root`: a directory in the place of the image. */
+  readonly rootPath?: string
   readonly guestPath: string
   readonly socketDirectory: string
   /** A file for `/etc/hosts`, for an engine that would show its own. */
@@ -59,11 +63,11 @@ export interface Rlimit {
 
 export interface ContainerPlan {
   readonly imageId: string
+  /** `null`: the image. */
+  readonly rootPath: string | null
   readonly argv: readonly string[]
   readonly hostname: string
   readonly labels: Readonly<Record<string, string>>
-  /** Of the guest, inside. */
-  readonly guestUser: number
   readonly capabilities: readonly string[]
   readonly network: SandboxSpec['network']
   readonly isRootReadOnly: boolean
@@ -81,19 +85,19 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
   const { spec, user, traits } = wish
   return {
     imageId: wish.imageId,
+    rootPath: wish.rootPath ?? null,
     argv: [
       GUEST_PATH,
       'serve',
       '--listen',
       `${SOCKET_DIRECTORY}/${SOCKET_NAME}`,
-      ...guestUserFlags(user, spec.packed),
+      ...(spec.user === 'root' ? rootUserFlags(spec.users) : guestUserFlags(user, spec.packed)),
       ...unlistedFlags(wish),
       ...guestFilterFlags(spec),
     ],
     hostname: 'sandbox',
     labels: wish.labels,
-    guestUser: spec.user === 'root' ? GUEST_USER_BESIDE_ROOT : 0,
-    capabilities: [...GUEST_CAPABILITIES, ...(spec.user === 'root' ? ROOT_CAPABILITIES : [])],
+    capabilities: GUEST_CAPABILITIES,
     network: spec.network,
     isRootReadOnly: spec.rootfs === 'read-only',
     oomScoreAdjustment: OOM_SCORE_ADJUSTMENT,
@@ -108,6 +112,11 @@ export function containerPlan(wish: ContainerWish): ContainerPlan {
     limits: spec.limits,
     rlimits: rlimits(spec.limits, traits),
   }
+}
+
+/** The container has no user namespace; its guest makes one, as the user whom the kernel shall charge for what is used in it. */
+function rootUserFlags(users: HostUsers | undefined): readonly string[] {
+  return ['--own-users', String(users?.guest ?? 0), ...guestUserFlags({ uid: 0, gid: 0 })]
 }
 
 /** The places of sessions, as a mount like any other. */

@@ -31,6 +31,8 @@ export const EngineInfo = z.object({
   CpuCfsQuota: z.boolean().default(false),
   PidsLimit: z.boolean().default(false),
   SecurityOptions: absentAsEmpty(z.array(z.string())),
+  Driver: z.string().default(''),
+  DockerRootDir: z.string().default(''),
 })
 export type EngineInfo = z.output<typeof EngineInfo>
 
@@ -39,6 +41,8 @@ export const EngineNetworks = z.array(z.object({ Name: z.string() }))
 export const EngineImage = z.object({
   Id: z.string(),
   Config: absentAsEmpty(z.object({ Volumes: absentAsEmpty(z.record(z.string(), z.unknown())) })),
+  /** Where its layers are on disk, as far as the engine tells. */
+  GraphDriver: absentAsEmpty(z.object({ Data: absentAsEmpty(z.record(z.string(), z.string())) })),
 })
 export type EngineImage = z.output<typeof EngineImage>
 

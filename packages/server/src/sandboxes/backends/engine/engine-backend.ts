@@ -7,7 +7,7 @@
  * reported; only containers and directories labelled with this server's id are ever touched. There is no lock: any
  * number of creations run side by side.
  */
-import { stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { HoldfastError, isHoldfastError } from '@holdfast/protocol'
 import type { BackendNeeds, FreezerFacet, ImageFacet, OnProgress, Sandbox, SandboxBackend, SandboxStatus } from '../../backend.ts'
 import { assertSandboxName, isSandboxName } from '../../sandbox-name.ts'
@@ -16,11 +16,15 @@ import { isServerRoot, sandboxUserOnHost } from '../../sandbox-user.ts'
 import type { SandboxSpec, SandboxUser } from '../../spec.ts'
 import { containerLabels, containerNameOf, SANDBOX_LABEL, SERVER_LABEL } from './container-name.ts'
 import { identify } from '../jail/process-identity.ts'
-import { hideProcesses, limitTerminals } from '../launcher.ts'
+import { hideProcesses, limitTerminals, mountInContainer, tryOwnerMap } from '../launcher.ts'
 import { createTcpWatch } from '../tcp-watch.ts'
+import { assertMappedRoot, mappedRootPath, mapUsers, mountMappedRoot, unmountMappedRoot } from './mapped-root.ts'
+import { rootLayerPath } from '../../root-layer.ts'
 import { containerCgroups, type RunningContainer } from './container-cgroups.ts'
 import { packedMount, type ContainerWish, type EngineTraits } from './container-plan.ts'
+import { containerMounts } from './container-mounts.ts'
 import { removeContainer } from './container-removal.ts'
+import type { InspectedContainer } from './engine-answers.ts'
 import { refusalReason, refusalStatus, type CreateRequest, type EngineClient } from './engine-client.ts'
 import { assertCapable, probeOf, type EngineFacts } from './engine-facts.ts'
 import { assertImageReference, findImage, imageMissing, pullImage, type FoundImage } from './engine-image.ts'
@@ -73,6 +77,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
   const { kind } = engine
   const directories = sandboxDirectories(kind, needs)
   const containerName = (name: string): string => containerNameOf(needs.serverId, name)
+  const layerOf = (name: string): string => rootLayerPath(needs.stateDir, name)
   const tcpWatch = createTcpWatch(needs)
   const cgroups = new Map<string, readonly string[]>()
   let knownFacts: Promise<EngineFacts> | null = null
@@ -161,10 +166,11 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       client.createContainer(
         engine.createRequest(containerName(name), {
           spec,
-          user: commandsInside(spec),
+          user: commandsOnHost(spec),
           traits: { ...traits, ownsTmpfs },
           imageId: image.id,
           imageVolumes: image.volumes,
+          ...(spec.user === 'root' ? { rootPath: mappedRootPath(layerOf(name)) } : {}),
           guestPath: needs.guestPath,
           socketDirectory: directories.path(name),
           hostsPath: directories.hostsPath(name),
@@ -204,9 +210,13 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     const { packed } = spec
     const container = await client.inspectContainer(containerName(name), signal)
     const firstPid = container?.State.Pid ?? 0
-    if (spec.user === 'root') await directories.closeToCommands(name)
-    if (spec.user === 'root') await hideProcesses(needs.launcherPath, firstPid, spec.users?.guest ?? GUEST_GROUP, signal)
-    if (spec.rootfs === 'writable') await directories.showLayer(name, container?.GraphDriver?.Data?.['UpperDir'])
+    if (spec.user === 'root') {
+      await assertMappedRoot(layerOf(name), firstPid)
+      await hideProcesses(needs.launcherPath, firstPid, spec.users?.guest ?? GUEST_GROUP, signal)
+    } else if (spec.rootfs === 'writable') await directories.showLayer(name, container?.GraphDriver?.Data?.['UpperDir'])
+    if (container !== null) await mountFromOutside(client, name, spec, container, signal)
+    // Last: the guest serves nobody before.
+    if (spec.user === 'root') await mapUsers(needs.launcherPath, firstPid, spec.users, signal)
     await assertMounted(swappable(mounts, needs.stateDir), firstPid)
     if (packed !== undefined) {
       await assertMounted(await identifyMounts([packedMount(packed)]), firstPid)
@@ -219,6 +229,27 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     await watch(name, container)
   }
 
+  /** What needs an owner map. The engine reports the same process before and after it is identified, so it is the container's. */
+  async function mountFromOutside(
+    client: EngineClient,
+    name: string,
+    spec: SandboxSpec,
+    container: InspectedContainer,
+    signal: AbortSignal,
+  ) {
+    const user = spec.users?.commands ?? sandboxUserOnHost().uid
+    // Root of a container of its own users owns what the image's root owns.
+    const isLayered = spec.rootfs === 'writable' && spec.user !== 'root'
+    const image = isLayered ? { directories: await layersOf(container), changes: await directories.makeChanges(name, user) } : null
+    const words = containerMounts(spec.mounts, user, image)
+    if (words.length === 0) return
+    const [first] = identify(container.State.Pid)
+    const again = await client.inspectContainer(containerName(name), signal)
+    if (first === undefined || again?.State.Pid !== first.pid || !(await isGuest(first.pid, needs.guestPath)))
+      throw new HoldfastError('backend_unavailable', `${kind} reports a first process of ${name} that this server does not see`, { name })
+    await mountInContainer(needs.launcherPath, first, words, signal)
+  }
+
   async function watch(name: string, container: RunningContainer): Promise<void> {
     const [first] = identify(container.State.Pid)
     const found = await containerCgroups(container)
@@ -229,6 +260,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
   async function undo(client: EngineClient, name: string, isContainerOurs: boolean): Promise<void> {
     try {
       if (isContainerOurs) await removeContainer(client, containerName(name))
+      await unmountMappedRoot(needs.launcherPath, layerOf(name))
       await directories.remove(name)
     } catch {
       // The engine is gone. What is left bears our label and its directory, so `list` shows it; the first failure is the one to report.
@@ -242,6 +274,17 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     if (found.image !== null) return
     assertPullable(reference)
     await pullImage(found.client, reference, onProgress, signal ?? NEVER)
+  }
+
+  async function mapsOwners(source: string): Promise<boolean> {
+    if (!(await sharedFacts()).traits.reachesContainers) return false
+    return tryOwnerMap(needs.launcherPath, [source]).then(
+      () => true,
+      (error: unknown) => {
+        if (!isHoldfastError(error)) throw error
+        return false
+      },
+    )
   }
 
   const sandbox = (name: string): Sandbox => ({ name, kind, dial: (signal) => dialGuest(name, directories.path(name), signal) })
@@ -266,7 +309,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
     kind,
     images: { ensure: ensureImage },
     freezer,
-    ...(isServerRoot() ? { hostUsers: { problem: ownUserProblem } } : {}),
+    ...(isServerRoot() ? { hostUsers: { problem: ownUserProblem, mapsOwners } } : {}),
     probe: (signal) => probeOf(freshFacts(signal)),
 
     async check(spec, signal) {
@@ -280,7 +323,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       await directories.make(name)
       let isContainerOurs = true
       try {
-        if (spec.user === 'root') await directories.openToGuest(name, spec.users?.guest ?? 0)
+        if (spec.user === 'root') await mountMappedRoot(needs.launcherPath, spec.users, image.layers, layerOf(name))
         signal?.throwIfAborted()
         // An engine goes on with what it was asked even when the asker leaves. So creation is never cut off, only undone.
         await createContainer(client, name, spec, image, traits).catch((error: unknown) => {
@@ -296,6 +339,8 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
           signal ?? NEVER,
         )
         await confine(client, name, spec, mounts, withDeadline(signal, CALL_TIMEOUT_MS))
+        await unmountMappedRoot(needs.launcherPath, layerOf(name))
+        await directories.finish(name)
         return sandbox(name)
       } catch (error) {
         await undo(client, name, isContainerOurs)
@@ -308,7 +353,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       assertSandboxName(name)
       const container = await ask((client, deadline) => client.inspectContainer(containerName(name), deadline), signal)
       const isOurs = container?.Config.Labels?.[SERVER_LABEL] === needs.serverId
-      if (!isOurs || container.State.Running !== true) throw tcpWatch.goneError(name)
+      if (!isOurs || container.State.Running !== true || (await directories.isHalfMade(name))) throw tcpWatch.goneError(name)
       // A server that was killed may have left it paused.
       if (container.State.Paused === true) await freezer.thaw(name)
       await watch(name, container)
@@ -331,6 +376,7 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
       tcpWatch.remove(name)
       cgroups.delete(name)
       await ask((client) => removeContainer(client, containerName(name)), undefined)
+      await unmountMappedRoot(needs.launcherPath, layerOf(name))
       await directories.remove(name)
     },
 
@@ -340,15 +386,21 @@ export function engineBackend(engine: Engine, needs: BackendNeeds, pull: PullPol
   }
 }
 
-/** Without a user namespace of its own a container has the numbers of the host. */
-function commandsInside({ user, users }: SandboxSpec): SandboxUser {
-  if (user === 'root') return { uid: 0, gid: 0 }
+/** A container has the numbers of the host: with `user: root` its guest, not the engine, makes a user namespace. */
+function commandsOnHost({ users }: SandboxSpec): SandboxUser {
   return users === undefined ? sandboxUserOnHost() : { uid: users.commands, gid: users.commands }
 }
 
-/** An engine mounts directories of the host with the owners that they have. */
+/** Where the layers of its image are, topmost first. */
+async function layersOf({ GraphDriver }: InspectedContainer): Promise<readonly string[]> {
+  const lower = GraphDriver?.Data?.['LowerDir'] ?? ''
+  if (lower === '') throw new HoldfastError('capability_unsupported', 'the engine does not report where the layers of the image are')
+  return Promise.all(lower.split(':').map((layer) => realpath(layer)))
+}
+
+/** An engine mounts directories of the host with the owners that they have; only those with an owner of their own are mapped. */
 async function ownUserProblem({ mounts }: SandboxSpec): Promise<string | null> {
-  const shown = mounts.find(({ isOwn }) => isOwn !== true)
+  const shown = mounts.find(({ isOwn, owner }) => isOwn !== true && owner === undefined)
   return shown === undefined ? null : `it shows a directory of the host at ${shown.target}, whose files belong to another user`
 }
 

@@ -19,6 +19,7 @@ const WEAK = engineCapabilities({
   limitsFix: 'enable it',
   networkProblem: 'no bridge',
   packingProblem: null,
+  writableRootProblem: 'no overlay',
   rootUserProblem: null,
 })
 
@@ -30,6 +31,7 @@ test.each([
   ['cpus', { limits: { ...NO_WISHES.limits, cpus: 2 } }],
   ['memory', { limits: { ...NO_WISHES.limits, memoryBytes: 5 } }],
   ['pids', { limits: { ...NO_WISHES.limits, pids: 9 } }],
+  ['writableRoot', { rootfs: 'writable' as const }],
   ['networkOn', { network: 'on' as const }],
 ] as const)('a wish for %s beyond the engine is refused with the reason', (capability, wish) => {
   const reason = WEAK.reasons[capability] ?? 'none given'

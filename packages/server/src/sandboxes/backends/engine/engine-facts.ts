@@ -33,7 +33,7 @@ export async function probeOf(facts: Promise<EngineFacts>): Promise<Probe> {
   }
 }
 
-/** What limits and networks an engine reports, as capabilities. Containers always bring images, a writable layer and several users. */
+/** What limits and networks an engine reports, as capabilities. Containers always bring images and several users. */
 export function engineCapabilities(found: {
   readonly engine: string
   readonly cpus: boolean
@@ -44,16 +44,18 @@ export function engineCapabilities(found: {
   readonly networkProblem: string | null
   /** Why sessions cannot be packed, or `null` when they can. */
   readonly packingProblem: string | null
+  /** Why the sandbox's user cannot write to `/usr`, `/opt` and `/var`, or `null` when it can. */
+  readonly writableRootProblem: string | null
   /** Why commands cannot be root of the sandbox, or `null` when they can. */
   readonly rootUserProblem: string | null
 }): Capabilities {
-  const { cpus, memory, pids, networkProblem, packingProblem, rootUserProblem } = found
+  const { cpus, memory, pids, networkProblem, packingProblem, writableRootProblem, rootUserProblem } = found
   const unlimited = `${found.engine} cannot enforce it on this host's cgroups; ${found.limitsFix}`
   return {
     limits: { cpus, memory, pids },
     networkOn: networkProblem === null,
     images: true,
-    writableRoot: true,
+    writableRoot: writableRootProblem === null,
     rootUser: rootUserProblem === null,
     severalUsers: true,
     packing: packingProblem === null,
@@ -62,6 +64,7 @@ export function engineCapabilities(found: {
       ...(memory ? {} : { memory: unlimited }),
       ...(pids ? {} : { pids: unlimited }),
       ...(networkProblem === null ? {} : { networkOn: networkProblem }),
+      ...(writableRootProblem === null ? {} : { writableRoot: writableRootProblem }),
       ...(rootUserProblem === null ? {} : { rootUser: rootUserProblem }),
       ...(packingProblem === null ? {} : { packing: packingProblem }),
     },
@@ -74,6 +77,7 @@ export function assertCapable(engine: string, capabilities: Capabilities, spec: 
     ['cpus', spec.limits.cpus !== null, capabilities.limits.cpus, `a limit of ${spec.limits.cpus} cpus`],
     ['memory', spec.limits.memoryBytes !== null, capabilities.limits.memory, `a limit of ${spec.limits.memoryBytes} bytes of memory`],
     ['pids', spec.limits.pids !== null, capabilities.limits.pids, `a limit of ${spec.limits.pids} processes`],
+    ['writableRoot', spec.rootfs === 'writable', capabilities.writableRoot, 'a writable root'],
     ['rootUser', spec.user === 'root', capabilities.rootUser, 'commands that run as root'],
     ['networkOn', spec.network === 'on', capabilities.networkOn, 'network on'],
   ]

@@ -38,7 +38,7 @@ test('a pull tells whole percents of all layers together and yields the image wi
     present,
   )
   expect(told).toEqual(['pulling python:3', 'pulling python:3 0 %', 'pulling python:3 25 %', 'pulling python:3 75 %'])
-  expect(outcome).toEqual({ id: 'sha256:1', volumes: ['/data'] })
+  expect(outcome).toEqual({ id: 'sha256:1', volumes: ['/data'], layers: [] })
 })
 
 test('an error line is image_missing with its words', async () => {

@@ -14,6 +14,8 @@ export interface FoundImage {
   /** Immutable, so that what was looked at is what is started. */
   readonly id: string
   readonly volumes: readonly string[]
+  /** Directories of its layers, the uppermost first; none where the engine keeps them in another way. */
+  readonly layers: readonly string[]
 }
 
 /** The grammar of references is longer; these characters are all it has, and none of them means anything in a URL path. */
@@ -37,7 +39,9 @@ export async function findImage(client: EngineClient, reference: string, signal:
   const image = await client.inspectImage(reference, signal)
   if (image === null) return null
   const volumes = Object.keys(image.Config?.Volumes ?? {})
-  if (volumes.length <= MAX_VOLUMES) return { id: image.Id, volumes }
+  const { UpperDir = '', LowerDir = '' } = image.GraphDriver?.Data ?? {}
+  const layers = [UpperDir, ...LowerDir.split(':')].filter((path) => path !== '')
+  if (volumes.length <= MAX_VOLUMES) return { id: image.Id, volumes, layers }
   throw new HoldfastError('capability_unsupported', `the image ${reference} declares ${volumes.length} volumes, more than ${MAX_VOLUMES}`, {
     image: reference,
   })

@@ -23,7 +23,7 @@ test('the directory is closed to everybody else', async () => {
 test('a name that is taken is refused and left as it is', async () => {
   await sandboxDirectories('docker', needs()).make(NAME)
   await expect(sandboxDirectories('podman', needs()).make(NAME)).rejects.toMatchObject({ code: 'invalid_request' })
-  expect(await readdir(join(stateDir, 'sandboxes', NAME))).toEqual(['docker', 'hosts'])
+  expect(await readdir(join(stateDir, 'sandboxes', NAME))).toEqual(['docker', 'half-made', 'hosts'])
 })
 
 test('a backend lists its own and those too young to tell, never those of another', async () => {
@@ -39,6 +39,17 @@ test('what a removal that was cut short leaves is still listed, by any backend',
   await sandboxDirectories('docker', needs()).make(NAME)
   await rm(join(stateDir, 'sandboxes', NAME, 'docker'), { recursive: true })
   for (const kind of ['docker', 'podman'] as const) expect(await sandboxDirectories(kind, needs()).list()).toEqual([NAME])
+})
+
+test('it is half made until it is finished, and a removal that was cut short leaves its record', async () => {
+  const directories = sandboxDirectories('docker', needs())
+  await directories.make(NAME)
+  expect(await directories.isHalfMade(NAME)).toBe(true)
+  await directories.finish(NAME)
+  expect(await directories.isHalfMade(NAME)).toBe(false)
+  await directories.makeChanges(NAME, process.getuid?.() ?? 0)
+  await rm(join(stateDir, 'sandboxes', NAME, 'root'), { recursive: true })
+  expect(await directories.list()).toEqual([NAME])
 })
 
 test('removing twice is fine, and so is a state directory that never was', async () => {

@@ -6,17 +6,17 @@
  * `<stateDir>/sandboxes/<name>/<kind>` is shown inside as the socket directory; its name tells which backend made it, so
  * that one half made is found by the right one. Its parent is closed to everybody but the server.
  */
-import { chmod, chown, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HoldfastError } from '@holdfast/protocol'
 import type { BackendKind, BackendNeeds } from '../../backend.ts'
-import { rootLayerPath } from '../../root-layer.ts'
+import { removeTree } from '../../../home/remove-tree.ts'
+import { makeImageChanges, rootLayerPath } from '../../root-layer.ts'
 import { isSandboxName } from '../../sandbox-name.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
 
-import { SOCKET_NAME } from './container-plan.ts'
-
 const HOSTS_NAME = 'hosts'
+const HALF_MADE_NAME = 'half-made'
 const HOSTS = '127.0.0.1\tlocalhost sandbox\n::1\tlocalhost sandbox\n'
 
 export interface SandboxDirectories {
@@ -25,12 +25,13 @@ export interface SandboxDirectories {
   hostsPath(name: string): string
   /** Throws `invalid_request` when the name is taken, and then touches nothing. */
   make(name: string): Promise<string>
-  /** Before a start with `user: root`: the guest has no right to what is root's on the host. */
-  openToGuest(name: string, guest: number): Promise<void>
-  /** After it: root inside can then neither replace the socket nor connect to it, because its owner is nobody in there. */
-  closeToCommands(name: string): Promise<void>
   /** The changes of a writable root, where the bound of the session looks for them; an engine that keeps them elsewhere names no directory. */
   showLayer(name: string, upper: string | undefined): Promise<void>
+  /** Makes the directory for what this user changes in the writable places of the image. */
+  makeChanges(name: string, owner: number): Promise<string>
+  /** Nothing but the guest has run in the sandbox yet, and not everything that confines it may be in place. */
+  isHalfMade(name: string): Promise<boolean>
+  finish(name: string): Promise<void>
   remove(name: string): Promise<void>
   /** Names with a directory of this backend, whether or not a container came of it. */
   list(): Promise<readonly string[]>
@@ -42,7 +43,7 @@ export function sandboxDirectories(kind: BackendKind, needs: BackendNeeds): Sand
   async function isOurs(name: string): Promise<boolean> {
     const entries = await readdir(join(root, name)).catch(ignoreMissing)
     // One that names no backend is what a crash right after its making, or amid its removal, leaves; any backend may clear it.
-    return entries !== undefined && (entries.every((entry) => entry === HOSTS_NAME) || entries.includes(kind))
+    return entries !== undefined && (entries.every((entry) => entry === HOSTS_NAME || entry === HALF_MADE_NAME) || entries.includes(kind))
   }
 
   return {
@@ -56,26 +57,32 @@ export function sandboxDirectories(kind: BackendKind, needs: BackendNeeds): Sand
       })
       const path = join(root, name, kind)
       await mkdir(path, { mode: 0o700 })
+      await writeFile(join(root, name, HALF_MADE_NAME), '')
       await writeFile(join(root, name, HOSTS_NAME), HOSTS, { mode: 0o644 })
       // The container's root is then another user than the server and needs a way in; the closed parent keeps others out.
       if (!isServerRoot()) await chmod(path, 0o777)
       return path
     },
-    openToGuest: (name, guest) => chown(join(root, name, kind), guest, guest),
-    async closeToCommands(name) {
-      const path = join(root, name, kind)
-      await chown(path, 0, 0)
-      await chmod(path, 0o755)
-      await chown(join(path, SOCKET_NAME), 0, 0)
-      await chmod(join(path, SOCKET_NAME), 0o700)
-    },
     async showLayer(name, upper) {
       if (upper === undefined || !upper.startsWith('/')) return
       const layer = rootLayerPath(needs.stateDir, name)
-      await mkdir(layer, { mode: 0o700 })
-      await symlink(upper, join(layer, 'overlays'))
+      await mkdir(layer, { recursive: true, mode: 0o700 })
+      await symlink(upper, join(layer, 'engine'))
     },
-    remove: (name) => rm(join(root, name), { recursive: true, force: true }),
+    makeChanges: (name, owner) => makeImageChanges(rootLayerPath(needs.stateDir, name), owner),
+    isHalfMade: (name) =>
+      access(join(root, name, HALF_MADE_NAME)).then(
+        () => true,
+        () => false,
+      ),
+    finish: (name) => rm(join(root, name, HALF_MADE_NAME)),
+    async remove(name) {
+      // First, so that a removal that is cut off leaves what tells whose it is. It is filled by programs of the sandbox: with trees that
+      // are deeper than any path.
+      await removeTree(rootLayerPath(needs.stateDir, name))
+      // A creation of the same name may still be adding to it, until it finds that it was destroyed.
+      await rm(join(root, name), { recursive: true, force: true, maxRetries: 10 })
+    },
     async list() {
       const names = (await readdir(root).catch(ignoreMissing)) ?? []
       const ours = await Promise.all(names.filter(isSandboxName).map(async (name) => ((await isOurs(name)) ? name : null)))

@@ -27,6 +27,12 @@ const LINKED = ['/etc/localtime', '/etc/os-release']
 /** The npm configuration that belongs to a Node in `/usr/local` or `/usr`: programs see it there anyway. The host's `/etc/npmrc` may hold a token. */
 const NPM_CONFIGURATIONS = ['/usr/local/etc/npmrc', '/usr/etc/npmrc']
 
+/**
+ * `python` for hosts that have only `python3`, such as Debian: many programs, LangBot among them, write the short name. The directory is the last
+ * of PATH (`exec-request.ts`), so a `python` of the host goes first.
+ */
+const PYTHON = { path: 'holdfast/bin/python', target: '/usr/bin/python3' }
+
 /** The address of slirp4netns' own resolver, which asks whatever the host asks. */
 const RESOLVER = '10.0.2.3'
 
@@ -62,6 +68,7 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
   )
   const npmrc = NPM_CONFIGURATIONS.filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile()).slice(0, 1)
   const links = LINKED.flatMap((path) => (pointsIntoUsr(path) ? [[relative(path), readlinkSync(path)] as const] : []))
+  const python = statSync(PYTHON.target, { throwIfNoEntry: false }) === undefined ? [] : [[PYTHON.path, PYTHON.target] as const]
   return {
     files: {
       ...Object.fromEntries(copies),
@@ -72,7 +79,7 @@ export function etcContent(network: 'off' | 'on'): EtcContent {
       'nsswitch.conf': 'passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n',
       ...(network === 'on' ? { 'resolv.conf': `nameserver ${RESOLVER}\n` } : {}),
     },
-    links: { ...Object.fromEntries([...links, ...npmrc.map((path) => ['npmrc', path] as const)]), mtab: '/proc/self/mounts' },
+    links: { ...Object.fromEntries([...links, ...python, ...npmrc.map((path) => ['npmrc', path] as const)]), mtab: '/proc/self/mounts' },
     binds: SHOWN.filter((path) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory()),
   }
 }

@@ -53,7 +53,7 @@ export interface UsableJail {
 }
 
 /** What of a spec the program is told beside the view. */
-export type JailShape = Pick<SandboxSpec, 'network' | 'packed' | 'users' | 'user' | 'refusesReserving'>
+export type JailShape = Pick<SandboxSpec, 'network' | 'mounts' | 'packed' | 'users' | 'user' | 'refusesReserving'>
 
 export function jailBackend(
   kind: BackendKind,

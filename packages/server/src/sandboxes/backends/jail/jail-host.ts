@@ -43,7 +43,7 @@ export function findNetwork(isRoot: boolean, searchPath?: string): JailHost['net
   const mode = isRoot ? constants.F_OK : constants.R_OK | constants.W_OK
   if (!isAccessible('/dev/net/tun', mode))
     return {
-      reason: `/dev/net/tun ${isAccessible('/dev/net/tun', constants.F_OK) ? `is closed to this user; run \`${OPEN_TUN}\`` : 'is not there; run `sudo modprobe tun`'}`,
+      reason: `/dev/net/tun ${isAccessible('/dev/net/tun', constants.F_OK) ? `is closed to this user; run \`${OPEN_TUN}\`, then start the server again` : 'is not there; run `sudo modprobe tun`, then start the server again'}`,
     }
   return { program }
 }

@@ -12,7 +12,7 @@ import { COMMAND_USER, hidingFlags, stagingAsRoot } from '../jail/jail-user.ts'
 import { missingFile } from '../jail/needed-files.ts'
 import { stageView } from '../jail/staging.ts'
 import { tryProgram } from '../jail/trial.ts'
-import { writableRootProblem } from '../jail/writable-root-trial.ts'
+import { writableRootProblem } from '../overlay-trial.ts'
 import { explainRefusal, gatherEvidence } from '../jail/userns-refusal.ts'
 import { packingProblem } from '../packing-trial.ts'
 import { nsjailFlags, type JailIdentity } from './nsjail-flags.ts'
@@ -35,7 +35,7 @@ const TRIAL_ARGUMENTS = [
   ':',
 ]
 
-export const ONE_LAYOUT = 'nsjail gives its first process uid 0, which the guest needs; choose bubblewrap'
+export const ONE_LAYOUT = 'nsjail gives its first process uid 0, which the guest needs; choose bubblewrap or podman'
 
 export async function probeNsjail(needs: BackendNeeds, settings: JailSettings, signal?: AbortSignal): Promise<JailProbe> {
   const path = findProgram('nsjail', settings.searchPath)
@@ -54,7 +54,7 @@ export async function probeNsjail(needs: BackendNeeds, settings: JailSettings, s
     cgroups: findCgroups(needs.serverId),
     network: findNetwork(identity.isRoot, settings.searchPath),
     packingProblem: await packingProblem(needs.launcherPath, signal),
-    writableRootProblem: await writableRootProblem(needs, signal),
+    writableRootProblem: await writableRootProblem(needs, '/usr', signal),
     rootUserProblem: ONE_LAYOUT,
   }
   // nsjail has no flag that tells its version.

@@ -84,7 +84,7 @@ export function podmanBackend(needs: BackendNeeds, settings: PodmanSettings = {}
 
   async function facts(signal: AbortSignal): Promise<EngineFacts> {
     const client = await running(signal)
-    if (client === null) return podmanFacts(await podmanInfo(await workingCommand(), signal), needs.launcherPath, signal)
+    if (client === null) return podmanFacts(await podmanInfo(await workingCommand(), signal), needs, signal)
     if (client.address.kind === 'tcp') {
       const where = formatEngineAddress(client.address)
       throw engineUnavailable(
@@ -93,7 +93,7 @@ export function podmanBackend(needs: BackendNeeds, settings: PodmanSettings = {}
       )
     }
     try {
-      return await podmanFacts(await client.get('/libpod/info', PodmanInfo, signal), needs.launcherPath, signal)
+      return await podmanFacts(await client.get('/libpod/info', PodmanInfo, signal), needs, signal)
     } catch (error) {
       connected = null
       throw explained(error)

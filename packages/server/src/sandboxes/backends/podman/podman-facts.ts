@@ -7,13 +7,13 @@
 import { readFile } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { z } from 'zod'
+import type { BackendNeeds } from '../../backend.ts'
 import { engineCapabilities, engineUnavailable, type EngineFacts } from '../engine/engine-facts.ts'
+import { usableStorage } from '../engine/engine-storage.ts'
 import { packingProblem } from '../packing-trial.ts'
 import { isServerRoot } from '../../sandbox-user.ts'
+import { rootUserProblem } from './root-user-trial.ts'
 import { runtimeProblem } from './runtime-trial.ts'
-
-/** Why: docs/adr/0034-root-inside.md */
-const NO_ROOT_USER = 'with root inside Podman does not keep every promise of the isolation contract; choose bubblewrap under a root server'
 
 export const PodmanInfo = z.object({
   host: z.object({
@@ -27,12 +27,16 @@ export const PodmanInfo = z.object({
     security: z.object({ rootless: z.boolean().default(false), seccompEnabled: z.boolean().default(false) }),
     serviceIsRemote: z.boolean().default(false),
   }),
+  store: z
+    .object({ graphDriverName: z.string().default(''), graphRoot: z.string().default('') })
+    .default({ graphDriverName: '', graphRoot: '' })
+    .transform(({ graphDriverName, graphRoot }) => ({ driver: graphDriverName, directory: graphRoot })),
   version: z.object({ Version: z.string() }),
 })
 export type PodmanInfo = z.output<typeof PodmanInfo>
 
 /** Throws `backend_unavailable` unless this engine isolates as sandboxes need it. */
-export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal: AbortSignal): Promise<EngineFacts> {
+export async function podmanFacts(info: PodmanInfo, needs: BackendNeeds, signal: AbortSignal): Promise<EngineFacts> {
   const { host, version } = info
   if (platform !== 'linux')
     throw engineUnavailable('the podman backend needs a Linux host', 'run the server on Linux, for example in a virtual machine')
@@ -52,6 +56,7 @@ export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal
       'sudo apt install runc, and set podman.args to --runtime runc',
     )
   }
+  const storage = await usableStorage('podman', info.store, needs, signal)
   const controllers = new Set(host.cgroupControllers)
   return {
     version: version.Version,
@@ -64,10 +69,14 @@ export async function podmanFacts(info: PodmanInfo, launcherPath: string, signal
         ? 'rootless limits need cgroup v2 with these controllers delegated to the user (systemd: Delegate=yes)'
         : 'boot the host with this cgroup controller enabled',
       networkProblem: null,
-      packingProblem: await packingProblem(launcherPath, signal),
-      rootUserProblem: NO_ROOT_USER,
+      packingProblem: await packingProblem(needs.launcherPath, signal),
+      writableRootProblem: storage.writableRootProblem,
+      rootUserProblem: await rootUserProblem(info, needs),
     }),
-    traits: { limitsSwap: controllers.has('memory'), ownsTmpfs: true, maxUserProcesses: await maxUserProcesses(), isRootless },
+    traits: {
+      ...{ limitsSwap: controllers.has('memory'), ownsTmpfs: true, maxUserProcesses: await maxUserProcesses(), isRootless },
+      reachesContainers: storage.reachesContainers,
+    },
   }
 }
 

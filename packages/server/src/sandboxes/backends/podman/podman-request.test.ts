@@ -4,7 +4,7 @@ import type { SandboxSpec } from '../../spec.ts'
 import type { ContainerWish, EngineTraits } from '../engine/container-plan.ts'
 import { podmanBody } from './podman-request.ts'
 
-const TRAITS: EngineTraits = { limitsSwap: true, ownsTmpfs: true, maxUserProcesses: 30, isRootless: false }
+const TRAITS: EngineTraits = { limitsSwap: true, ownsTmpfs: true, maxUserProcesses: 30, isRootless: false, reachesContainers: true }
 const SPEC: SandboxSpec = {
   image: 'python:3.11-slim',
   network: 'off',
@@ -98,4 +98,13 @@ test('a tmpfs is bounded and empty', () => {
 test('a rootless Podman keeps the id of its user', () => {
   expect(body({}, { isRootless: true })).toMatchObject({ userns: { nsmode: 'keep-id' } })
   expect(body()).not.toHaveProperty('userns')
+})
+
+test('with user: root the guest makes users of its own, in a root that is not the image as it is', () => {
+  const users = { commands: 2_010_000_000, guest: 2_010_000_001, system: 2_020_000_000 }
+  const made = body({ user: 'root', rootfs: 'writable', users }, {}, { rootPath: '/state/merged' })
+  expect(made).toMatchObject({ rootfs: '/state/merged', user: '0:0', cap_add: ['SETUID', 'SETGID', 'KILL', 'SETPCAP'] })
+  expect(made.entrypoint.join(' ')).toContain('--own-users 2010000001 --uid 0 --gid 0')
+  expect(made).not.toHaveProperty('image')
+  expect(made).not.toHaveProperty('userns')
 })

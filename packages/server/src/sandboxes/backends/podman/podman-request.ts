@@ -6,10 +6,9 @@
  * Podman also takes Docker's request, but turns it into command-line options on the way: paths with commas or quotes
  * are lost, a read-only root gets unbounded writable directories, and `/etc/hosts` becomes a copy of the host's.
  */
-import type { HostUsers, Mount } from '../../spec.ts'
+import type { Mount } from '../../spec.ts'
 import { containerPlan, type ContainerWish } from '../engine/container-plan.ts'
 import type { CreateRequest } from '../engine/engine-client.ts'
-import { idsOfRoot } from '../user-ids.ts'
 
 const CPU_PERIOD_USEC = 100_000
 
@@ -22,10 +21,10 @@ export function podmanBody(name: string, wish: ContainerWish) {
   const hosts: Mount = { source: wish.hostsPath, target: '/etc/hosts', mode: 'ro' }
   return {
     name,
-    image: plan.imageId,
+    ...(plan.rootPath === null ? { image: plan.imageId } : { rootfs: plan.rootPath }),
     entrypoint: plan.argv,
     command: [],
-    user: `${plan.guestUser}:${plan.guestUser}`,
+    user: '0:0',
     work_dir: '/',
     hostname: plan.hostname,
     labels: plan.labels,
@@ -39,6 +38,8 @@ export function podmanBody(name: string, wish: ContainerWish) {
     no_new_privileges: true,
     read_only_filesystem: plan.isRootReadOnly,
     image_volume_mode: 'ignore',
+    // The container's network namespace is not in the user namespace of its root, whose NET_BIND_SERVICE does not count there.
+    ...(wish.spec.user === 'root' ? { sysctl: { 'net.ipv4.ip_unprivileged_port_start': '0' } } : {}),
     netns: { nsmode: networkMode(wish) },
     ipcns: { nsmode: 'private' },
     pidns: { nsmode: 'private' },
@@ -46,7 +47,6 @@ export function podmanBody(name: string, wish: ContainerWish) {
     cgroupns: { nsmode: 'private' },
     // The server's own user keeps its id inside; the guest's root is then one of its subordinate ids.
     ...(wish.traits.isRootless ? { userns: { nsmode: 'keep-id' } } : {}),
-    ...(wish.spec.user === 'root' ? ownUsers(wish.spec.users) : {}),
     log_configuration: { driver: 'none' },
     restart_policy: 'no',
     oom_score_adj: plan.oomScoreAdjustment,
@@ -55,12 +55,6 @@ export function podmanBody(name: string, wish: ContainerWish) {
     r_limits: plan.rlimits.map(({ name: type, value }) => ({ type, soft: value, hard: value })),
     resource_limits: resources(wish),
   }
-}
-
-/** A user namespace of the container's own. Nobody in it is root of the host. */
-function ownUsers(users: HostUsers | undefined) {
-  const map = idsOfRoot(users).map(({ inside, outside, count }) => ({ container_id: inside, host_id: outside, size: count }))
-  return { userns: { nsmode: 'private' }, idmappings: { HostUIDMapping: false, HostGIDMapping: false, UIDMap: map, GIDMap: map } }
 }
 
 function networkMode({ spec, traits }: ContainerWish): string {

@@ -1,10 +1,7 @@
 /** Podman keeps both contracts. */
 import { backendContracts } from '../../contract/contracts.ts'
-import { WITH_IMAGES } from '../../contract/excuses.ts'
 import { podmanBackend } from './podman-backend.ts'
 
-await backendContracts(
-  'podman',
-  (needs, { podmanSocket }) => podmanBackend(needs, podmanSocket === undefined ? {} : { socket: podmanSocket }),
-  WITH_IMAGES,
+await backendContracts('podman', (needs, { podmanSocket }) =>
+  podmanBackend(needs, podmanSocket === undefined ? {} : { socket: podmanSocket }),
 )

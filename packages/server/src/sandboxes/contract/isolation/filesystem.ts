@@ -3,10 +3,11 @@
  *
  * ingress → access → policy → sessions → [sandboxes] → guest → result
  */
-import { readFileSync, symlinkSync } from 'node:fs'
+import { chownSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { outcomeOf, shell } from '../outcome.ts'
+import { NotHere } from '../subject.ts'
 import type { Proofs } from '../subject.ts'
 import { attack, holds } from './attack-program.ts'
 import type { Ground } from './ground.ts'
@@ -91,6 +92,18 @@ export const FILESYSTEM: Proofs<Ground> = {
 
   'make a device node': async ({ attacked }) => {
     for (const place of ['/workspace', '/tmp', '/dev/shm']) await holds(attacked.inside, 'make-device', place)
+  },
+
+  'leave a set-user-ID file in a shared directory of root': async ({ laboratory, fresh }) => {
+    const source = laboratory.hostDirectory(`shared-${crypto.randomUUID()}`)
+    if (process.getuid?.() !== 0 || (await laboratory.backend.hostUsers?.mapsOwners?.(source)) !== true)
+      throw new NotHere('this backend, server or file system cannot show files of one owner as those of another')
+    chownSync(source, 0, 0)
+    await fresh({ mounts: [{ source, target: '/workspace', mode: 'rw', owner: 0 }] }, async ({ inside }) => {
+      await holds(inside, 'make-set-id', '/workspace/file')
+      await inside.files.write('/workspace/script', '#!/bin/sh', { mode: 0o755 })
+    })
+    expect(statSync(join(source, 'script')).mode).toBe(0o100755)
   },
 
   'open a device of the host': async ({ attacked }) => {

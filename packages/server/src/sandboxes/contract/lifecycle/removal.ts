@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { askEngine, volumesOf } from '../engine-facts.ts'
+import { askEngine, imageAfter, volumesOf } from '../engine-facts.ts'
 import type { Laboratory } from '../laboratory.ts'
 import { outcomeOf, shell } from '../outcome.ts'
 import { seededRandom } from '../seeded-random.ts'
@@ -106,7 +106,7 @@ export const REMOVAL: Proofs<Laboratory> = {
     const { engineSocket, image } = laboratory.subject
     if (engineSocket === null || image === null) throw new Error('this proof needs an engine')
     const before = await volumesOf(engineSocket)
-    const withVolume = await imageWithVolume(engineSocket, image)
+    const withVolume = await imageAfter(engineSocket, image, 'true', 'VOLUME /scratch')
     try {
       const { inside, name } = await laboratory.create({ image: withVolume })
       await inside.ping()
@@ -117,16 +117,4 @@ export const REMOVAL: Proofs<Laboratory> = {
       await askEngine(engineSocket, 'DELETE', `/images/${withVolume}?force=1`)
     }
   },
-}
-
-/** The same image with `VOLUME /scratch`, as database images have it. */
-export async function imageWithVolume(engineSocket: string, image: string): Promise<string> {
-  const tag = `holdfast-test/volume-${crypto.randomUUID().slice(0, 8)}`
-  const made = await askEngine(engineSocket, 'POST', '/containers/create', { Image: image, Cmd: ['true'], NetworkMode: 'none' })
-  if (typeof made.body !== 'object' || made.body === null || !('Id' in made.body)) throw new Error(JSON.stringify(made.body))
-  const id = String(made.body.Id)
-  const committed = await askEngine(engineSocket, 'POST', `/commit?container=${id}&repo=${tag}&tag=latest&changes=VOLUME%20/scratch`, {})
-  await askEngine(engineSocket, 'DELETE', `/containers/${id}?force=1`)
-  if (committed.status >= 300) throw new Error(JSON.stringify(committed.body))
-  return `${tag}:latest`
 }

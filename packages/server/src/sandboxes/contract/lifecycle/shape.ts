@@ -131,7 +131,8 @@ export const SHAPE: Proofs<Laboratory> = {
     writeFileSync(join(source, 'inbox/attachment'), 'from the client', { mode: 0o600 })
     mkdirSync(join(source, 'outbox'), { mode: 0o755 })
     const { inside } = await laboratory.create({ mounts: [{ source, target: '/workspace', mode: 'rw', owner: 0 }] })
-    expect(await shell(inside, 'cd /workspace; cat inbox/attachment; stat -c %U . inbox outbox | sort -u')).toBe('from the clientuser')
+    const user = await shell(inside, 'id -u')
+    expect(await shell(inside, 'cd /workspace; cat inbox/attachment; stat -c %u . inbox outbox | sort -u')).toBe(`from the client${user}`)
     await shell(inside, 'cd /workspace; echo changed >> inbox/attachment; echo one > outbox/one; mkdir made')
     rmSync(join(source, 'outbox'), { recursive: true })
     mkdirSync(join(source, 'outbox'), { mode: 0o755 })
@@ -139,6 +140,18 @@ export const SHAPE: Proofs<Laboratory> = {
     for (const name of ['inbox/attachment', 'outbox/two', 'made'])
       expect(statSync(join(source, name)), name).toMatchObject({ uid: 0, gid: 0 })
     expect(readFileSync(join(source, 'inbox/attachment'), 'utf8')).toBe('from the clientchanged\n')
+    // A set-user-ID file there would be root's for every account of the host that can reach it.
+    for (const attempt of ['chmod u+s made/x', 'chmod g+s made', 'install -m 4755 /bin/true made/z'])
+      expect(await shell(inside, `cd /workspace; touch made/x; { ${attempt}; } 2>&1 || echo refused`), attempt).toMatch(
+        /not permitted[^]*refused$/,
+      )
+    expect(await shell(inside, 'find /workspace -perm /6000')).toBe('')
+    expect(
+      await shell(
+        inside,
+        'cd /workspace; chmod 1755 made; chmod +x made/x; install -m 755 /bin/true made/w; stat -c %a made made/x made/w',
+      ),
+    ).toBe('1755\n755\n755')
   },
 
   'home, /tmp and the workspace belong to the user and can be written': async (laboratory) => {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -226,7 +227,60 @@ static int show(int count, char **arguments) {
   return EXIT_HELD;
 }
 
+static const char *set_id_path;
+static long set_id_chmod(void) { return syscall(SYS_fchmodat, AT_FDCWD, set_id_path, 06755); }
+static long set_id_fchmodat2(void) { return syscall(452, AT_FDCWD, set_id_path, 04755, 0); }
+static long set_id_fchmod(void) {
+  int file = open(set_id_path, O_RDONLY | O_CLOEXEC);
+  return syscall(SYS_fchmod, file, 02755);
+}
+static long set_id_create(void) {
+  unlink(set_id_path);
+  return syscall(SYS_openat, AT_FDCWD, set_id_path, O_CREAT | O_EXCL | O_WRONLY, 06755);
+}
+static long set_id_openat2(void) {
+  const unsigned long long how[] = {O_CREAT | O_EXCL | O_WRONLY, 06755, 0};
+  unlink(set_id_path);
+  return syscall(437, AT_FDCWD, set_id_path, how, sizeof how);
+}
+static long set_id_mknod(void) {
+  unlink(set_id_path);
+  return syscall(SYS_mknodat, AT_FDCWD, set_id_path, S_IFREG | 06755, 0);
+}
+static long set_id_tmpfile(void) {
+  char link[64], directory[PATH_MAX];
+  snprintf(directory, sizeof directory, "%s", set_id_path);
+  *strrchr(directory, '/') = '\0';
+  unlink(set_id_path);
+  long file = syscall(SYS_openat, AT_FDCWD, directory, O_TMPFILE | O_WRONLY, 06755);
+  if (file < 0) return file;
+  snprintf(link, sizeof link, "/proc/self/fd/%ld", file);
+  return linkat(AT_FDCWD, link, AT_FDCWD, set_id_path, AT_SYMLINK_FOLLOW);
+}
+
+/* make-set-id PATH: by every call that sets a mode. */
+static int make_set_id(int count, char **arguments) {
+  (void)count;
+  const struct {
+    const char *name;
+    long (*attempt)(void);
+  } ways[] = {{"fchmodat", set_id_chmod},   {"fchmodat2", set_id_fchmodat2}, {"fchmod", set_id_fchmod},   {"openat", set_id_create},
+              {"openat2", set_id_openat2}, {"mknodat", set_id_mknod},       {"O_TMPFILE", set_id_tmpfile}};
+  set_id_path = arguments[0];
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct stat found;
+    int file = open(set_id_path, O_CREAT | O_WRONLY | O_CLOEXEC, 0755);
+    if (file < 0) return unable("%s: %s", set_id_path, strerror(errno));
+    close(file);
+    long result = ways[i].attempt();
+    if (stat(set_id_path, &found) == 0 && (found.st_mode & (S_ISUID | S_ISGID))) return broken("%s made a file of mode %o", ways[i].name, found.st_mode);
+    if (result >= 0) return unable("%s had no effect", ways[i].name);
+  }
+  return held("no call makes one");
+}
+
 const struct attack FILESYSTEM_ATTACKS[] = {
+    {"make-set-id", make_set_id, 1},
     {"read", read_file, 2},
     {"climb", climb, 3},
     {"read-through-proc", read_through_proc, 2},
