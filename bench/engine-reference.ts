@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { randomId } from '../packages/server/src/home/random-id.ts'
-import type { BackendKind } from '../packages/server/src/sandboxes/backend.ts'
+import type { BackendKind, BackendNeeds } from '../packages/server/src/sandboxes/backend.ts'
 import { dockerFacts } from '../packages/server/src/sandboxes/backends/docker/docker-facts.ts'
 import { dockerBody } from '../packages/server/src/sandboxes/backends/docker/docker-request.ts'
 import type { ContainerWish, EngineTraits } from '../packages/server/src/sandboxes/backends/engine/container-plan.ts'
@@ -47,7 +47,7 @@ export async function createEngineReference({ under, needs, spec }: Place): Prom
   const { kind, settings } = under
   if (!isEngine(kind)) throw new TypeError(`${kind} is not an engine`)
   const client = engineClient(kind, parseEngineAddress((kind === 'docker' ? settings.dockerSocket : settings.podmanSocket) ?? ''))
-  const traits = await traitsOf(kind, client, needs.launcherPath)
+  const traits = await traitsOf(kind, client, needs)
   const image = await findImage(client, spec.image ?? '', NEVER)
   if (image === null) throw new Error(`the image ${spec.image} is not on the engine`)
   // Beside the backend's own directories, which it lists as sandboxes.
@@ -110,9 +110,9 @@ async function takesTmpfsOwner(prepare: () => Promise<UnstartedContainer>): Prom
   }
 }
 
-async function traitsOf(kind: EngineKind, client: EngineClient, launcherPath: string): Promise<EngineTraits> {
-  if (kind === 'docker') return (await dockerFacts(client, launcherPath, NEVER)).traits
-  return (await podmanFacts(await client.get('/libpod/info', PodmanInfo, NEVER), launcherPath, NEVER)).traits
+async function traitsOf(kind: EngineKind, client: EngineClient, needs: BackendNeeds): Promise<EngineTraits> {
+  if (kind === 'docker') return (await dockerFacts(client, needs, NEVER)).traits
+  return (await podmanFacts(await client.get('/libpod/info', PodmanInfo, NEVER), needs, NEVER)).traits
 }
 
 function sleepRequest(kind: EngineKind, name: string, wish: ContainerWish): CreateRequest {

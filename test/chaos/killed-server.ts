@@ -10,12 +10,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { isHoldfastError } from '@holdfast/protocol'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Inside } from '../../packages/server/src/guest/inside.ts'
 import type { BackendKind, SandboxBackend } from '../../packages/server/src/sandboxes/backend.ts'
 import { subjectOf } from '../../packages/server/src/sandboxes/contract/contracts.ts'
 import type { Laboratory } from '../../packages/server/src/sandboxes/contract/laboratory.ts'
 import { openLaboratory } from '../../packages/server/src/sandboxes/contract/laboratory.ts'
+import { shell } from '../../packages/server/src/sandboxes/contract/outcome.ts'
 import { seededRandom } from '../../packages/server/src/sandboxes/contract/seeded-random.ts'
 import type { BackendUnderTest } from '../environment/backends.ts'
 import { backendsUnderTest, because } from '../environment/backends.ts'
@@ -70,6 +72,16 @@ async function expectFoundAgain(laboratory: Laboratory, backend: SandboxBackend,
   inside.close()
 }
 
+/** Nobody said that it was made: it can be used only if nothing is missing. */
+async function useOf(laboratory: Laboratory, backend: SandboxBackend, name: string): Promise<string> {
+  try {
+    const inside = await laboratory.enter(await backend.attach(name))
+    return await shell(inside, 'echo whole > /opt/made && cat /opt/made').finally(() => inside.close())
+  } catch (error) {
+    return isHoldfastError(error, 'sandbox_gone') || isHoldfastError(error, 'guest_unreachable') ? 'gone' : String(error)
+  }
+}
+
 /** One test per kill, on one backend. */
 export async function survivesKills(kind: BackendKind): Promise<void> {
   const under = (await backendsUnderTest()).find((candidate) => candidate.kind === kind)
@@ -108,7 +120,8 @@ function describeKills(under: BackendUnderTest): void {
 
   test.for(Array.from({ length: KILLS }, (_, kill) => kill + 1))('kill %i', async () => {
     const names = Array.from({ length: SANDBOXES_PER_LIFE }, () => laboratory.newName())
-    const plan = { under, needs: laboratory.needs, spec: laboratory.spec(), names }
+    const rootfs = laboratory.capabilities.writableRoot ? 'writable' : 'read-only'
+    const plan = { under, needs: laboratory.needs, spec: laboratory.spec({ rootfs }), names }
     // From "nothing has begun" to "everything runs and one is being removed", whatever this machine's speed.
     // Squared, because most of what can be left half made is made early.
     const lifeMs = random() ** 2 * (typicalMs * (SANDBOXES_PER_LIFE + 1) + 100)
@@ -123,6 +136,9 @@ function describeKills(under: BackendUnderTest): void {
     expect(named('creating')).toEqual(expect.arrayContaining(listed.map(({ name }) => name)))
     for (const name of named('destroyed')) expect(listed.map((each) => each.name)).not.toContain(name)
     await Promise.all(expectedAlive.map((name) => expectFoundAgain(laboratory, successor, deeds, name)))
+    const halfMade = listed.filter(({ name, running }) => running && !named('created').includes(name))
+    const uses = rootfs === 'writable' ? await Promise.all(halfMade.map(({ name }) => useOf(laboratory, successor, name))) : []
+    expect(uses.filter((use) => use !== 'whole' && use !== 'gone')).toEqual([])
 
     // Everything that was ever begun is either listed or never was; destroying by the list must clear it all.
     await Promise.all(listed.map(({ name }) => successor.destroy(name)))

@@ -44,7 +44,7 @@ await describeHard(
       const address = await serve('never', { env: { MOOD: 'dies' } })
       const answer = await modernCall(address, 'echo', { said: 'x' })
       const told = await answer.text()
-      expect(told).toContain('"mcp_server_exited"')
+      expect(told, told).toContain('"mcp_server_exited"')
       expect(told).toContain('there is no such database')
       const log = await logOf('never')
       for (const seconds of [2, 4, 8]) expect(log).toContain(`it is tried again in ${seconds} seconds`)

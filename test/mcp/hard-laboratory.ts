@@ -4,14 +4,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { backendsUnderTest, because } from '../environment/backends.ts'
+import { backendsAbovePort, because } from '../environment/backends.ts'
 import type { BackendUnderTest } from '../environment/machine.ts'
 import { startHoldfast } from './holdfast-process.ts'
 import type { HoldfastProcess } from './holdfast-process.ts'
 import type { Address } from './mcp-clients.ts'
 
 const PROGRAM = readFileSync(join(import.meta.dirname, 'hard-server.py'), 'utf8')
-const KINDS: readonly string[] = ['bubblewrap', 'docker']
 
 export interface HardLaboratory {
   readonly holdfast: HoldfastProcess
@@ -37,7 +36,7 @@ export async function describeHard(
   declare: (laboratory: HardLaboratory, under: BackendUnderTest) => void,
   { settings = {}, isConcurrent = false }: HardOptions = {},
 ): Promise<void> {
-  for (const under of (await backendsUnderTest()).filter(({ kind }) => KINDS.includes(kind))) {
+  for (const under of await backendsAbovePort()) {
     const options = { concurrent: isConcurrent }
     describe.skipIf(under.skipReason !== null)(`${what} on ${under.kind}${because(under)}`, options, () => {
       let holdfast: HoldfastProcess

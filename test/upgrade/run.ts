@@ -15,7 +15,8 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const { HOLDFAST_UPGRADE_FROM: FROM = 'b7e889b', HOLDFAST_UPGRADE_BACKEND: BACKEND = 'bubblewrap' } = process.env
+// A server refuses variables of this prefix that it does not know, so it is not given ours.
+const { HOLDFAST_UPGRADE_FROM: FROM = 'b7e889b', HOLDFAST_UPGRADE_BACKEND: BACKEND = 'bubblewrap', ...ENVIRONMENT } = process.env
 const DEADLINE_MS = 120_000
 
 /** A complete MCP server, so that a live one can be taken over. */
@@ -48,7 +49,7 @@ const incarnationOf = (answer: Json) => (answer['session'] as Json)['incarnation
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function start(tree: string, home: string, port: string): Promise<Server> {
-  const env = { ...process.env, HOLDFAST_HOME: home, HOLDFAST_BACKEND: BACKEND, HOLDFAST_SESSIONS_IDLE_SECONDS: '3600' }
+  const env = { ...ENVIRONMENT, HOLDFAST_HOME: home, HOLDFAST_BACKEND: BACKEND, HOLDFAST_SESSIONS_IDLE_SECONDS: '3600' }
   const child = spawn(process.execPath, [join(tree, 'scripts', 'run.mjs'), 'up', '--port', port], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -102,7 +102,7 @@ describe.skipIf(reason !== null)('an ordinary account that lacks something', { t
       expect((await server.holdfast(['exec', '-s', 'a', '--', 'true'])).code).toBe(0)
       const refused = await server.holdfast(['exec', '-s', 'b', '--network', 'on', '--', 'true'])
       expect(refused).toMatchObject({ code: 125 })
-      expect(refused.stderr).toContain('sudo chmod 666 /dev/net/tun')
+      expect(refused.stderr).toContain('run `sudo chmod 666 /dev/net/tun`, then start the server again')
     } finally {
       await remove()
     }

@@ -1,4 +1,4 @@
-/** Sessions survive the death of their server at any step: PostgreSQL, Bubblewrap. */
+/** Sessions survive the death of their server at some steps of each operation: Bubblewrap, half of the operations on PostgreSQL. */
 import { sessionsSurvive } from './sessions-suite.ts'
 
-await sessionsSurvive('bubblewrap', 'PostgreSQL', [0, 1, 2, 3])
+await sessionsSurvive('bubblewrap', 'PostgreSQL', [1, 2])

@@ -1,7 +1,7 @@
 /** Doctor names the backend that `up` takes, and what that depends on. */
 import type { ProbedBackend } from '@holdfast/server'
 import { expect, test } from 'vitest'
-import { choiceOf } from './doctor.ts'
+import { choiceOf, verdictOf } from './doctor.ts'
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only what the choice looks at
 const found = (kind: string, images: boolean) =>
@@ -23,4 +23,20 @@ test('a machine without engines needs no image', () => {
     chosen: 'bubblewrap',
     image: null,
   })
+})
+
+test('a backend that refuses every sandbox is named with what makes it ready', () => {
+  const choice = { chosen: 'podman', otherwise: 'bubblewrap', image: 'python:3' }
+  const refusing = [
+    { kind: 'bubblewrap', obstacles: ['memory cannot be limited: start the server as root', 'or give up these limits with --limits none'] },
+  ]
+  expect(verdictOf({ ...choice, refusing })).toBe(
+    [
+      'Sandboxes are made with podman if it has the image python:3 or can pull it, otherwise with bubblewrap.',
+      'With the configured defaults bubblewrap refuses every sandbox:',
+      '  memory cannot be limited: start the server as root',
+      '  or give up these limits with --limits none',
+    ].join('\n'),
+  )
+  expect(verdictOf({ ...choice, refusing: [] })).not.toContain('refuses')
 })

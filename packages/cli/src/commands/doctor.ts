@@ -25,6 +25,8 @@ interface Findings {
   readonly otherwise: string | null
   /** What the first one needs. */
   readonly image: string | null
+  /** Backends that may be taken and refuse every sandbox with the configured defaults, with the reasons and the fixes. */
+  readonly refusing: readonly { readonly kind: string; readonly obstacles: readonly string[] }[]
 }
 
 export function addDoctor(program: Command): void {
@@ -48,7 +50,7 @@ async function doctor({ output }: { readonly output: Format }): Promise<void> {
 }
 
 async function examine(config: Config): Promise<Findings> {
-  const { createBackendRegistry, probeAll, randomId } = await import('@holdfast/server')
+  const { createBackendRegistry, defaultObstacles, probeAll, randomId } = await import('@holdfast/server')
   // A directory of its own, so that looking leaves nothing in the home.
   const stateDir = mkdtempSync(join(tmpdir(), 'holdfast-doctor-'))
   const registry = createBackendRegistry(
@@ -59,13 +61,13 @@ async function examine(config: Config): Promise<Findings> {
     const backends = await probeAll(registry.open)
     const isBuilt = isExecutable(config.guestPath) && isExecutable(config.launcherPath)
     const guest = isBuilt ? { built: true } : { built: false, fix: 'npm run up builds the guest and the launcher with the C compiler' }
-    return {
-      machine: machineFacts(),
-      guest,
-      users: await usersOf(config),
-      backends,
-      ...choiceOf(config, backends),
-    }
+    const choice = choiceOf(config, backends)
+    const refusing = backends.flatMap(({ kind, probe }) => {
+      const obstacles =
+        probe.available && (kind === choice.chosen || kind === choice.otherwise) ? defaultObstacles(config, probe.capabilities) : []
+      return obstacles.length === 0 ? [] : [{ kind, obstacles }]
+    })
+    return { machine: machineFacts(), guest, users: await usersOf(config), backends, ...choice, refusing }
   } finally {
     await registry.close()
     rmSync(stateDir, { recursive: true, force: true })
@@ -85,7 +87,15 @@ export function choiceOf(
   return { chosen: first?.kind ?? null, otherwise: otherwise?.kind ?? null, image: needsImage ? image : null }
 }
 
-function verdictOf({ chosen, otherwise, image }: Pick<Findings, 'chosen' | 'otherwise' | 'image'>): string {
+export function verdictOf({ refusing, ...choice }: Pick<Findings, 'chosen' | 'otherwise' | 'image' | 'refusing'>): string {
+  const refusals = refusing.map(
+    ({ kind, obstacles }) =>
+      `\nWith the configured defaults ${kind} refuses every sandbox:${obstacles.map((line) => `\n  ${line}`).join('')}`,
+  )
+  return `${choiceWords(choice)}${refusals.join('')}`
+}
+
+function choiceWords({ chosen, otherwise, image }: Pick<Findings, 'chosen' | 'otherwise' | 'image'>): string {
   if (chosen === null) return 'No backend is available: sandboxes cannot be made until one of the fixes above is applied.'
   if (image === null) return `Sandboxes are made with ${chosen}.`
   return `Sandboxes are made with ${chosen} if it has the image ${image} or can pull it${otherwise === null ? '' : `, otherwise with ${otherwise}`}.`
@@ -150,5 +160,5 @@ function backendLines({ kind, probe }: ProbedBackend): string {
   ]
   const present = names.filter((name) => can[name]).map((name) => ABILITIES[name])
   const absent = names.filter((name) => !can[name]).map((name) => `    no ${ABILITIES[name]}: ${reasons[name] ?? 'no reason was given'}`)
-  return [`✓ ${kind} ${probe.version}: ${present.join(', ')}`, ...absent].join('\n')
+  return [`✓ ${kind} ${probe.version}${present.length === 0 ? '' : `: ${present.join(', ')}`}`, ...absent].join('\n')
 }

@@ -63,14 +63,12 @@ function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 async function startOn(home: string, port: number, settings: NodeJS.ProcessEnv, startUp: StartUp): Promise<RealServer> {
-  // Many short runs of the same program: what the first one compiled serves the others.
   const base = {
     ...withoutOurs(process.env),
     // What is idle when it stops goes with it.
     HOLDFAST_SESSIONS_ON_STOP: 'suspend',
     ...settings,
     HOLDFAST_HOME: home,
-    NODE_COMPILE_CACHE: join(home, 'compiled'),
   }
   const child = startUp([PROGRAM, 'up'], { ...base, HOLDFAST_PORT: String(port) })
   let said = ''

@@ -10,6 +10,7 @@ import {
   orNull,
   restartRules,
   wholeNumber,
+  pastTime,
 } from './parse.ts'
 
 test.each([
@@ -52,4 +53,11 @@ test('a rule to start a process again is a word, with how often at most', () => 
   expect(restartRules('on-failure')).toEqual({ policy: 'on-failure' })
   expect(restartRules('on-failure:5')).toEqual({ policy: 'on-failure', maxRestarts: 5 })
   for (const text of ['', 'maybe', 'always:5', 'on-failure:', 'on-failure:-1']) expect(() => restartRules(text)).toThrow('on-failure:5')
+})
+
+test('a time in the past is a span before now or a moment', () => {
+  expect(pastTime('2026-01-31T12:00:00Z')).toBe(Date.UTC(2026, 0, 31, 12))
+  expect(pastTime('2026-01-31T12:00:00.250+02:00')).toBe(Date.UTC(2026, 0, 31, 10, 0, 0, 250))
+  expect(Math.abs(Date.now() - 600_000 - pastTime('10m'))).toBeLessThan(60_000)
+  for (const text of ['', 'yesterday', '10 m', '2026-13-01', '1.5h']) expect(() => pastTime(text)).toThrow('time span')
 })

@@ -38,6 +38,17 @@ export function duration(text: string): number {
   return Number(count) * SECONDS_OF[unit]
 }
 
+const MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/
+
+/** A time span before now, or a moment of ISO 8601 → Unix milliseconds, by the clock of this machine. */
+export function pastTime(text: string): number {
+  const time = MOMENT.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(time)) return time
+  if (!/^\d{1,9}[smhd]?$/.test(text))
+    throw new InvalidArgumentError('It must be a time span such as 90s, 5m or 2h, or a time such as 2026-01-31T12:00:00Z.')
+  return Date.now() - duration(text) * 1000
+}
+
 /** A number, or the word for no limit; the parser of the command line knows no `null`. */
 export type OrNone = number | 'none'
 

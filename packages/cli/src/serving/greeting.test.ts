@@ -46,6 +46,7 @@ test('a server that refuses every sandbox is not called ready, and says what to 
   const text = greeting({ ...server, obstacles: ['memory cannot be limited: start the server as root'] }, words)
   expect(text).not.toContain('is ready')
   expect(text).toContain('NOT READY: sandboxes are refused, because\n  memory cannot be limited: start the server as root\n')
+  expect(text).toContain('\nAfter that, run Python')
 })
 
 test('the commands that make it ready can be pasted', () => {

@@ -36,7 +36,7 @@ export function greeting(
     ...recoveredWords(plane.recovered),
     ...networkLines(chosen.capabilities, obstacles),
     '',
-    'Run Python for the chat group_123456, with curl or with this program:',
+    `${obstacles.length === 0 ? 'Run' : 'After that, run'} Python for the chat group_123456, with curl or with this program:`,
     `  curl -s ${url}/v1/exec -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${body}'`,
     `  ${calls.before}${program} exec${calls.after} ${chat} -- python3 -c 'print(6*7)'`,
     '',
