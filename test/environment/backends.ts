@@ -26,7 +26,7 @@ export async function backendsUnderTest(): Promise<readonly BackendUnderTest[]> 
 /**
  * For suites of what stands above the backend port: bubblewrap in `npm test`, Docker in `npm run test:long -- docker`.
  *
- * In `npm test` every backend keeps the contracts of the port, and the crash suites, quotas, packing, homes and published clients run on several.
+ * In `npm test` every backend keeps the contracts of the port, and the crash suites, quotas, packing, homes and LangBot's clients run on several.
  */
 export async function backendsAbovePort(): Promise<readonly BackendUnderTest[]> {
   const wanted = process.env['HOLDFAST_TEST_DOCKER'] === undefined ? 'bubblewrap' : 'docker'

@@ -83,15 +83,11 @@ export async function describeBoxService({ langbot, kind: wanted, isShared }: Bo
           expect(all.map(({ session_id: id }) => id)).toEqual(expect.arrayContaining([named('one'), named('two')]))
         })
 
-        // In containers, files that LangBot writes as root into a shared directory are not readable (ADR 0033).
-        test.skipIf(langbot === '4.10.0' || (isShared && under.kind === 'docker'))(
-          'a person’s file is there for the next command',
-          async () => {
-            const [path = ''] = await order<string[]>('send_in', { chat: 'one', name: 'in.txt', content: 'from a person' })
-            expect(path).toMatch(/^\/workspace\/inbox\/.*in\.txt$/)
-            expect(await execute('one', `cat ${path}`)).toMatchObject({ exit_code: 0, stdout: 'from a person' })
-          },
-        )
+        test.skipIf(langbot === '4.10.0')('a person’s file is there for the next command', async () => {
+          const [path = ''] = await order<string[]>('send_in', { chat: 'one', name: 'in.txt', content: 'from a person' })
+          expect(path).toMatch(/^\/workspace\/inbox\/.*in\.txt$/)
+          expect(await execute('one', `cat ${path}`)).toMatchObject({ exit_code: 0, stdout: 'from a person' })
+        })
 
         test.skipIf(langbot === '4.10.0')('files that a command leaves in the outbox reach the person', async () => {
           const outbox = await order<string>('outbox', { chat: 'one' })

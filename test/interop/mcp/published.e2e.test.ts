@@ -1,10 +1,9 @@
 /**
- * Published MCP servers in boxes of one backend, used through the gateway by published MCP clients.
+ * Published MCP servers in sandboxes, used through the gateway by published MCP clients.
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { BackendKind } from '../../../packages/server/src/sandboxes/backend.ts'
-import { backendsUnderTest, because } from '../../environment/backends.ts'
+import { backendsAbovePort, because } from '../../environment/backends.ts'
 import { eventually } from '../../servers/eventually.ts'
 import { npmTree, published, publishedBecause, pythonEnvironment } from '../published-packages.ts'
 import { openGatewayWorld } from './gateway-world.ts'
@@ -44,18 +43,20 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
 const STEPS = [1, 2, 3, 4].map((step) => [step, 4])
 const ARCHITECTURE = 'demo://resource/static/document/architecture.md'
 
-export async function describePublished(wanted: BackendKind): Promise<void> {
+await describePublished()
+
+async function describePublished(): Promise<void> {
   const sets = [NODE_SERVERS, SQLITE_WHEELS, TIME_WHEELS, pythonEnvironment(PYTHON_CLIENT), npmTree(INSPECTOR)]
   const found = await Promise.all(sets.map(published))
   const missing = { skipReason: found.find(({ skipReason }) => skipReason !== null)?.skipReason ?? null }
   const [nodeServers = '', sqliteWheels = '', timeWheels = '', python = '', inspector = ''] = found.map(({ path }) => path ?? '')
-  const backends = missing.skipReason === null ? await backendsUnderTest() : []
+  const backends = missing.skipReason === null ? await backendsAbovePort() : []
 
   describe.skipIf(missing.skipReason !== null)(`published MCP servers and clients${publishedBecause(missing)}`, () => {
     // A suite without a test is none, and could not be skipped by name.
     test('can be had', () => expect(missing.skipReason).toBeNull())
 
-    for (const under of backends.filter(({ kind }) => kind === wanted)) {
+    for (const under of backends) {
       describe.skipIf(under.skipReason !== null)(`on ${under.kind}${because(under)}`, () => {
         const ofPython = pythonClients(join(python, 'bin', 'python3'))
         let world: GatewayWorld
